@@ -9,7 +9,7 @@
 
 #include "corpus/priv.h"
 
-enum { BLOCK = 256 }; /* neighbouring files that one worker takes: their texts lie together */
+enum { BLOCK = 256 }; /* adjacent files per worker: their texts are stored together */
 
 typedef struct row {
     int64_t id;

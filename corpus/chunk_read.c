@@ -71,7 +71,7 @@ static int read_header(corpus_chunk *c)
     return HPC_OK;
 }
 
-/* A checksum only says that the file is as it was written; by whom, it does not say. */
+/* A checksum shows that the file is unchanged, not who wrote it. */
 static int check_blocks(corpus_chunk *c)
 {
     uint64_t at = CHUNK_HEADER;
@@ -103,7 +103,7 @@ static bool record_is_sound(const corpus_chunk *c, const uint8_t *row, uint32_t 
     if (block == CHUNK_NO_TEXT) return true;
     if (hpc_get32(row + RECORD_AT_SIGNATURE) != (*signatures)++) return false;
     uint64_t end = (uint64_t)hpc_get32(row + RECORD_AT_OFFSET) + hpc_get32(row + RECORD_AT_STORED);
-    if (end == 0) return true; /* nothing but an empty text may lie in a block that is not there */
+    if (end == 0) return true; /* only an empty text may be in a missing block */
     return block < c->blocks_n && end <= hpc_get32(c->blocks + (size_t)block * CHUNK_BLOCK + 4);
 }
 

@@ -9,7 +9,8 @@
 
 #include "corpus/chunk.h"
 
-/* The fastest level whose window sees a whole block: neighbours are often versions of one file. */
+/* The fastest level with a window of a whole block: adjacent texts are often versions
+ * of one file. */
 enum { LEVEL = 1, WINDOW_LOG = 21 };
 
 struct corpus_chunk_writer {

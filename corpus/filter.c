@@ -12,12 +12,12 @@
 
 enum {
     LEAST_TOKENS = 15,
-    HEADER_BYTES = 4096,     /* where a generator says that it was one */
+    HEADER_BYTES = 4096,     /* range to search for generator comments */
     LINE_MEAN = 200,         /* bytes; longer lines on average are not written by people */
     LINE_WORST = 20000,      /* one line of this length is data */
     JUDGED_BYTES = 2000,     /* line lengths of less than this mean little */
-    TABLE_TOKENS = 500,      /* from here on, a file whose tokens are mostly */
-    TABLE_SHARE_PERCENT = 40 /* numbers (commas and braces are the rest) is a table */
+    TABLE_TOKENS = 500,      /* minimum code tokens of a table of numbers */
+    TABLE_SHARE_PERCENT = 40 /* limit of numbers; the rest are commas, braces */
 };
 
 /* ---- vendored trees --------------------------------------------------------- */
@@ -198,8 +198,8 @@ static size_t character(const unsigned char *s, size_t n)
     return length;
 }
 
-/* The bytes before the first block that has anything but ASCII, or a zero: that and what is beyond
- * ASCII have the upper bit set, either themselves or when one is taken away. */
+/* Bytes before the first block with a zero or non-ASCII byte: both have the upper bit set, directly
+ * or after subtracting one. */
 static size_t plain_blocks(const char *text, size_t n)
 {
     size_t i = 0;
@@ -295,7 +295,8 @@ static size_t opening_comments(char out[HEADER_BYTES + 1], const char *text, con
     return used;
 }
 
-/* Of the first `most` phrases the first that stands around `at`, where its head is; or `most`. */
+/* The first of the first `most` phrases that matches around `at`, the position of its head; or
+ * `most`. */
 static size_t phrase_at(const char *words, size_t at, size_t most)
 {
     for (size_t k = 0; k < most; k++) {

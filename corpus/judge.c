@@ -9,7 +9,7 @@
 
 #include "corpus/harvest.h"
 
-/* A file that shares more of its 50-token shingles with what is held out is dropped. */
+/* Files with a larger fraction of held-out 50-token shingles are dropped. */
 static const double held_out_share = 0.05;
 
 /* State while a file is judged. */
@@ -98,7 +98,7 @@ static void describe(hearing *x)
     r->parallel = hpc_parallel_of(&x->j->tokens, x->text, (hpc_language)r->language);
 }
 
-/* 1: dropped for what is in it, or for its licence; 0: not; negative: failed. */
+/* Returns 1: dropped for its content or licence; 0: not dropped; negative: error. */
 static int judge_content(hearing *x, const corpus_plan *p)
 {
     hpc_reason reason = HPC_REASON_KEPT;

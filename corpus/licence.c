@@ -12,7 +12,7 @@
 #include "corpus/priv.h"
 
 enum {
-    WORDS_BYTES = 6144,  /* of normalised words that are looked at */
+    WORDS_BYTES = 6144,  /* normalised words to search */
     HEADER_BYTES = 8192, /* where a file's own licence is looked for */
     NESTING = 16         /* of parentheses in an expression */
 };
@@ -73,7 +73,7 @@ static const struct {
     {"CC-BY-NC-4.0", false},
     {"Intel", true},
     {"LicenseRef-Proprietary", false},
-    {"LicenseRef-STREAM", false}, /* limits what may be published of results */
+    {"LicenseRef-STREAM", false}, /* restricts publication of results */
 };
 
 /* Spellings that are common in SPDX tags and are not, or no longer, SPDX names. */
@@ -119,7 +119,7 @@ static int find_known(const char *name, size_t n)
 
 typedef struct phrase {
     const char *words;
-    const char *name; /* NULL: decided by what else is there */
+    const char *name; /* NULL: depends on the rest of the text */
 } phrase;
 
 /* By the letter that they begin with; the first that occurs in a text decides. Lower case, one
@@ -204,7 +204,7 @@ static const phrase *first_phrase(const char *words)
     return NULL;
 }
 
-/* "GPL-2.0-or-later" from the family and what the words say about versions. */
+/* "GPL-2.0-or-later", from the family and the words about versions. */
 static void gnu(char out[CORPUS_LICENCE], const char *family, const char *words)
 {
     static const char *const versions[] = {"3 0", "3", "2 1", "2 0", "2"};
@@ -290,7 +290,7 @@ static void spdx_expression(char out[CORPUS_LICENCE], const char *p, const char 
     out[0] = '\0';
 }
 
-/* "(MIT OR ISC)" says no more than "MIT OR ISC". */
+/* "(MIT OR ISC)" equals "MIT OR ISC". */
 static void strip_parentheses(char out[CORPUS_LICENCE])
 {
     for (size_t n = strlen(out); n > 1 && out[0] == '(' && out[n - 1] == ')'; n = strlen(out)) {

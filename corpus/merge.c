@@ -23,7 +23,7 @@ typedef struct merge {
     chunk_place *place;
     int64_t places_n, places_cap;
     corpus_near *near;
-    hpc_hash128 *key; /* of each item's content as it was in git: ids are what others say */
+    hpc_hash128 *key; /* content hashes; git ids are untrusted */
     int64_t keys_cap;
     int32_t *table; /* items + 1 by key, open addressing */
     uint64_t table_size;
@@ -104,7 +104,7 @@ out:
 
 /* ---- duplicates ---------------------------------------------------------------------------- */
 
-/* An item of the same content, whose place *at is; or -1, and *at is where it would be put. */
+/* Finds an item with the same content at *at; -1: none, *at is the insertion position. */
 static int32_t look_up(uint64_t *at, const merge *m, hpc_hash128 key)
 {
     for (*at = key.low & (m->table_size - 1); m->table[*at]; *at = (*at + 1) & (m->table_size - 1))

@@ -58,7 +58,7 @@ struct corpus_near {
     near_bucket bucket[NEAR_BANDS], twin;
     candidate candidates[MOST];
     uint32_t candidates_n; /* in the end, those that are close */
-    uint32_t turn;         /* never 0: marks what is in `seen` by now */
+    uint32_t turn;         /* never 0: current mark in `seen` */
     uint64_t seen[SEEN];
 };
 
@@ -217,7 +217,7 @@ static uint32_t find_root(corpus_near *x, uint32_t at)
     return at;
 }
 
-/* The root is the least item, which is what a component is called by. */
+/* The root is the smallest item, which names the component. */
 static void join(corpus_near *x, uint32_t a, uint32_t b)
 {
     a = find_root(x, a);
@@ -238,7 +238,7 @@ int64_t corpus_near_component(const corpus_near *x, int64_t item)
 
 /* ---- adding -------------------------------------------------------------------------- */
 
-/* An item with the same signature, whose verdict holds for this one too; or -1. */
+/* An item with the same signature, whose result also applies here; or -1. */
 static int64_t find_twin(corpus_near *x, uint64_t whole)
 {
     corpus_near_table_find(&x->twin, &x->twins, whole, 0);
@@ -308,8 +308,8 @@ static void put_entry(corpus_near *x, uint32_t shingles)
     for (int b = 0; b < NEAR_BANDS; b++) corpus_near_table_put(&x->table[b], &x->bucket[b], id);
 }
 
-/* Joins what is close; *original is the first kept one of them, if any. Returns whether the item
- * need not be indexed. */
+/* Joins similar items; *original: the first kept one, if any. Returns true if the item need not be
+ * indexed. */
 static bool join_close(uint32_t *original, corpus_near *x, uint32_t at)
 {
     bool no_news = false;

@@ -15,7 +15,7 @@
 enum {
     BATCH_BYTES = 4 << 20, /* of text, for each worker: token ids take about as much */
     BATCH_DOCUMENTS = 1 << 14,
-    GROUPS = 16 /* taken by a worker, for each of them: late ones cost little */
+    GROUPS = 16 /* groups per worker: small groups balance the load */
 };
 
 typedef struct slot { /* one document of a batch */
@@ -185,7 +185,7 @@ static void put_marks(hpc_json_out *w, const pack_encoder *e)
     hpc_json_close(w, '}');
 }
 
-/* asked: only what is known before anything is planned. */
+/* asked: only facts known before planning. */
 static int write_facts(hpc_buf *out, const pack *p, bool asked)
 {
     const hpc_pack_options *o = p->options;
@@ -239,7 +239,7 @@ static int other_request(const char *folder, const hpc_buf *before)
                     folder);
 }
 
-/* Written before the first shard, so whatever is resumed has one. */
+/* Written before the first shard, so that every resumed data set has it. */
 static int keep_request(const pack *p, bool resumed)
 {
     hpc_buf path = {0}, now = {0}, before = {0};

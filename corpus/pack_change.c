@@ -136,8 +136,8 @@ out:
 
 /* ---- the functions of a file ----------------------------------------------------------- */
 
-/* A function is judged by itself, for it may be a small part of a file that is not held out. Where
- * the file has nothing at all in common with what is held out, no function has. */
+/* Functions are checked individually: one may be a small part of an allowed file. If the file has
+ * nothing in common with held-out content, no function has. */
 static int add_function(list *to, change_scratch *s, int64_t k, const found *like, double share)
 {
     const hpc_function *f = &s->f.item[k];

@@ -11,7 +11,7 @@
 
 #include "corpus/pack.h"
 
-enum { NEAR = 64 }; /* candidates looked at on each side of the includer */
+enum { NEAR = 64 }; /* candidates examined on each side of the includer */
 
 typedef struct offer { /* a node offers a name: the last part of its path, or a module */
     uint32_t name, node;
@@ -132,8 +132,8 @@ static size_t common(const char *a, const char *b)
     return n;
 }
 
-/* Of the name's offers whose path ends in `tail`, the one that shares the longest beginning with
- * the asking path. Paths are sorted, so on either side of it the first that fits is the best. */
+/* Of the offers of a name whose path ends in `tail`, the one that shares the longest prefix with
+ * the dependent path. Paths are sorted, so the first match on either side is the best. */
 static int64_t nearest(const graph *g, uint64_t name, const char *tail, int64_t node)
 {
     int64_t lo = g->begin[name], hi = g->begin[name + 1], first = lo, last = hi;

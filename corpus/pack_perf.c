@@ -54,8 +54,8 @@ static void release(pack *p)
 
 /* ---- which functions --------------------------------------------------------------------- */
 
-/* The history is part of what was asked for: with more of it, the documents are others. So they are
- * under another name, by which paths are held out. */
+/* Options for pack.json include the history, because a longer one gives other documents, and the
+ * repository name, which affects held-out paths. */
 static int asked(hpc_json_out *w, const pack *p)
 {
     const perf_plan *plan = p->plan;

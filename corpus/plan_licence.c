@@ -29,7 +29,7 @@ out:
     return rc;
 }
 
-/* Folders are no licences, whatever they are called. */
+/* Folders are not licence files, whatever their name. */
 static int rank_of(const char *name)
 {
     return name[strlen(name) - 1] == '/' ? -1 : corpus_licence_file_rank(name);
@@ -85,7 +85,7 @@ typedef struct folder_search {
     int64_t unknown_n; /* folders with such a file */
 } folder_search;
 
-/* The expression of the files of one rank; "" when none of them is understood. */
+/* Expression of the files of one rank; "": none is recognised. */
 static int licence_of_rank(char out[CORPUS_LICENCE], folder_search *f, const char *folder, int rank)
 {
     char one[CORPUS_LICENCE];
@@ -147,7 +147,7 @@ static int find_licence(corpus_plan *p, folder_search *f, const char *folder, si
     snprintf(with_slash, sizeof with_slash, "%.*s", (int)n, folder);
     snprintf(bare, sizeof bare, "%.*s", n > 0 ? (int)n - 1 : 0, folder);
     TRY(hpc_git_list_folder(&f->names, &f->n, f->g, bare));
-    if (rc != HPC_GIT_READ) return HPC_OK; /* what cannot be read states nothing */
+    if (rc != HPC_GIT_READ) return HPC_OK; /* an unreadable file gives no licence */
     TRY(licence_of_folder(expression, f, with_slash));
     const char *unknown = expression[0] ? NULL : licence_file(f);
     if (!expression[0] && !unknown) return HPC_OK;

@@ -74,7 +74,7 @@ typedef struct profile {
     size_t changes;    /* of the kind, from one character to the next */
     size_t ascending;  /* characters that follow their predecessor in the alphabet */
     size_t longest;    /* run of lower case */
-    bool words;        /* between separators: most of it is runs of three or more letters */
+    bool words;        /* between separators: mostly runs of three or more letters */
     bool key, printed; /* only characters of base64 and its relatives; printable ones */
     double bits;       /* of entropy, for each character */
 } profile;
@@ -212,7 +212,7 @@ static bool pass_quote(cursor *c)
     return false;
 }
 
-/* "[8]" and "[]" of a declaration, "]" of a subscript whose string was the name. */
+/* Skips "[8]" and "[]" of a declaration, or "]" of a subscript whose string was the name. */
 static void pass_bracket(cursor *c)
 {
     const char *from = c->text + c->at;

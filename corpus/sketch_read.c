@@ -49,8 +49,8 @@ int corpus_keys_sort(corpus_keys *k)
     return HPC_OK;
 }
 
-/* The versions of one file have most of their shingles in common: sorted now and then, a history
- * needs no more room than what is distinct in it. */
+/* Versions of a file share most shingles: sorting now and then limits memory to the
+ * distinct ones. */
 int corpus_keys_add(corpus_keys *k, uint64_t key)
 {
     int rc = HPC_OK;

@@ -20,22 +20,22 @@ static bool splits(const model_emitter *m, hpc_axis a)
     return m->split >> a & 1;
 }
 
-/* Each rank along row is to have its share of the tokens. */
+/* Scatters the value over row: each rank gets its share of the tokens. */
 static hpc_value by_tokens(const model_emitter *m, hpc_value x)
 {
     if (m->sequence && x >= 0) m->p->value[x].type.layout[HPC_AXIS_ROW] = HPC_INNER(0);
     return x;
 }
 
-/* A number for each row, repeated along it. */
+/* A vector as a column, one number per row. */
 static hpc_value column(hpc_program *p, hpc_value x)
 {
     int64_t rows = x < 0 ? 0 : p->value[x].type.extent[0];
     return hpc_view(p, x, 2, (int64_t[]){rows, 1});
 }
 
-/* The norm of rows that ranks have parts of: (x - mean) / sqrt(mean square + eps), of which sums
- * over a row are all that ranks have to tell each other. */
+/* Norm of rows that are split over ranks: (x - mean) / sqrt(mean square + eps). Ranks exchange only
+ * sums over a row. */
 static hpc_value norm_of_moments(const model_emitter *m, hpc_value x)
 {
     hpc_program *p = m->p;
@@ -74,7 +74,7 @@ static bool is_repeated(const model_emitter *m, int part)
     return !m->serve && (part == HPC_PART_K || part == HPC_PART_V) && m->io->kv_rows >= 0;
 }
 
-/* A matrix, its rows repeated where several ranks use the same head of keys. */
+/* A matrix, with rows repeated if several ranks use the same key/value head. */
 static hpc_value matrix(const model_emitter *m, int part)
 {
     hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
@@ -107,7 +107,8 @@ hpc_value model_head(const model_emitter *m, hpc_value x)
     return product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE);
 }
 
-/* w x + bias, where ranks sum w x first; to their shares of the tokens, if they are to. */
+/* w x + bias, where ranks sum w x before adding bias; with sequence parallelism, into their shares
+ * of the tokens. */
 static hpc_value product_apart(const model_emitter *m, int part, hpc_value x, bool leads_back)
 {
     hpc_value y = product(m, part, x, HPC_NONE, HPC_NONE), bias = bias_of(m, part);
@@ -115,7 +116,7 @@ static hpc_value product_apart(const model_emitter *m, int part, hpc_value x, bo
     return bias < 0 ? y : hpc_binary(m->p, HPC_ADD, y, bias);
 }
 
-/* w x + bias + residual, and (alpha / rank) B A x where there is an adapter. */
+/* w x + bias + residual, plus (alpha / rank) B A x if there is an adapter. */
 static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value residual)
 {
     hpc_program *p = m->p;

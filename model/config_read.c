@@ -98,8 +98,7 @@ static bool says(const hpc_json *v, bool neutral)
     return hpc_json_kind_of(v) != HPC_JSON_BOOL || hpc_json_bool(&yes, v, "") < 0 || yes != neutral;
 }
 
-/* Keys that change what a model computes, unless they are absent, null or have their neutral value.
- */
+/* Rejects keys that would change the result, unless absent, null or neutral. */
 static int check_keys(const hpc_json *o)
 {
     static const struct {
@@ -166,7 +165,7 @@ static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
     return HPC_OK;
 }
 
-/* A token, or the first of a list of them; null: none. */
+/* Reads a token, or the first of a list; null: none. */
 static int read_token(int64_t *out, const hpc_model_config *c, const hpc_json *o, const char *key,
                       int64_t fallback)
 {
@@ -285,8 +284,8 @@ static int read_share(hpc_model_config *c, const model_family *f, const hpc_json
     return HPC_OK;
 }
 
-/* Newer files have all of it in rope_parameters, older ones in rope_scaling and keys of their own.
- * Where both say something, readers differ. */
+/* Newer files have rope_parameters, older ones rope_scaling and separate keys. Readers differ if a
+ * file has both. */
 static int read_rope(hpc_model_config *c, const model_family *f, const hpc_json *o)
 {
     const hpc_json *all = hpc_json_get(o, "rope_parameters"),
@@ -321,7 +320,7 @@ out:
 
 /* ---- the window, and heads ------------------------------------------------------------------ */
 
-/* Layers below max_window_layers see everything: all or none must. */
+/* Layers below max_window_layers have full attention: supported only for all layers or none. */
 static int read_window(hpc_model_config *c, const model_family *f, const hpc_json *o)
 {
     const hpc_json *use = hpc_json_get(o, "use_sliding_window"),
@@ -342,7 +341,7 @@ out:
     return rc;
 }
 
-/* A list of what each layer attends to must say the same of all, and what the window says. */
+/* layer_types must give the same type for all layers, consistent with the window. */
 static int check_layer_types(const hpc_model_config *c, const hpc_json *o)
 {
     const hpc_json *list = hpc_json_get(o, "layer_types");
@@ -380,7 +379,7 @@ out:
     return rc;
 }
 
-/* An architecture without a head computes tokens where the embedding is one. */
+/* Fails for a headless architecture, unless the embedding is the head. */
 static int check_tokens_head(const hpc_model_config *c, const model_family *f, const hpc_json *o)
 {
     const hpc_json *first = hpc_json_at(hpc_json_get(o, "architectures"), 0);
@@ -424,7 +423,7 @@ out:
     return rc;
 }
 
-/* The failure `rc`, or where a run left its model, if it is a run that is named. */
+/* Returns rc; if `dir` is a run's folder, an error that names its model directory. */
 static int or_where_it_is(int rc, const char *dir)
 {
     hpc_buf path = {0};

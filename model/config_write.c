@@ -191,7 +191,7 @@ static double member(const hpc_model_config *c, const model_key *k)
     }
 }
 
-/* Members that mean nothing are 0, and 0 for "as usual" is what is usual. */
+/* Sets members without effect to 0, and members with 0 for a default to that default. */
 static hpc_model_config plain(const hpc_model_config *c)
 {
     hpc_model_config out = *c;

@@ -152,7 +152,7 @@ out:
 
 /* ---- key/values ----------------------------------------------------------------------------- */
 
-/* Passes over a text, or n of them. */
+/* Skips n strings. */
 static int pass_texts(reader *r, uint64_t n)
 {
     const uint8_t *text;
@@ -246,7 +246,7 @@ static int find_type(const model_gguf_type **out, const reader *r, uint32_t numb
 static int read_shape(entry *e, reader *r)
 {
     uint32_t rank;
-    int64_t n = 1, others = 1; /* of those that are not 0: whoever multiplies them may do so */
+    int64_t n = 1, others = 1; /* product of nonzero extents: callers may multiply them */
     int rc = HPC_OK;
     TRY(take_number(&rank, r, sizeof rank));
     if (rank > RANK_MOST) TRY(bad(r, "it has more than 4 extents"));
@@ -297,7 +297,7 @@ out:
     return rc;
 }
 
-/* Each begins where the one before it ends, moved up to a multiple of `align`. */
+/* Each tensor starts where the previous one ends, rounded up to a multiple of `align`. */
 static int check_places(reader *r, uint64_t data_bytes, uint64_t align)
 {
     uint64_t at = 0;

@@ -66,7 +66,7 @@ out:
     return rc;
 }
 
-/* Keys that change what a model computes, unless they are absent or say the usual. */
+/* Rejects keys that would change the result, unless absent or neutral. */
 static int check_keys(source *s)
 {
     static const struct {
@@ -118,7 +118,7 @@ out:
 
 /* ---- rotary positions ----------------------------------------------------------------------- */
 
-/* What readers divide a frequency by, where Llama 3's scaling is a tensor. */
+/* Divisors of frequencies: Llama 3's scaling as a tensor. */
 void model_gguf_divisors(float *out, const hpc_model_config *c)
 {
     int64_t n = hpc_rope_frequencies_n(c);
@@ -267,7 +267,7 @@ static int read_head(hpc_model_config *c, source *s)
         TRY(unsupported(s->g, "hpccoder.head", head));
     c->head = strcmp(head, "pairs") == 0 ? HPC_HEAD_PAIRS : HPC_HEAD_CLASSES;
     TRY(read_int(&c->classes, s, "hpccoder.classes", MODEL_REQUIRED));
-    TRY(model_gguf_bool(&c->tied, s->g, "hpccoder.tied", false)); /* no head tells */
+    TRY(model_gguf_bool(&c->tied, s->g, "hpccoder.tied", false)); /* no head shows it */
 out:
     return rc;
 }
@@ -277,7 +277,7 @@ static int read_rest(hpc_model_config *c, source *s)
     char act[32];
     int rc = HPC_OK;
     TRY(model_gguf_bool(&c->parallel, s->g, key_of(s, ".use_parallel_residual"),
-                        s->a->own_head)); /* GPT-NeoX's are, unless they say otherwise */
+                        s->a->own_head)); /* GPT-NeoX models are parallel by default */
     c->act = s->a->act;
     TRY(model_gguf_text(act, sizeof act, s->g, "hpccoder.hidden_act"));
     if (act[0] &&

@@ -93,7 +93,7 @@ int model_gguf_text(char *out, size_t room, const hpc_gguf *g, const char *key)
     if (v->kind != HPC_GGUF_TEXT) return other_kind(g, key, "a text");
     size_t n = v->bytes < room ? v->bytes : room - 1;
     memcpy(out, v->data, n);
-    for (size_t i = 0; i < n; i++) /* it goes into messages of one line */
+    for (size_t i = 0; i < n; i++) /* used in one-line messages */
         if (out[i] < 0x20 || out[i] > 0x7E) out[i] = '?';
     out[n] = '\0';
     return HPC_OK;

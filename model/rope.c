@@ -29,8 +29,8 @@ static double index_of(const hpc_rope_config *r, int64_t d, double turns)
     return (double)d * log((double)r->original / (turns * TWO_PI)) / (2 * log(r->theta));
 }
 
-/* Indices below that of `high` turns are left, above that of `low` turns stretched; a ramp between,
- * whose ends are whole indices within the head. */
+/* Frequencies at indices below that of `high` turns are unchanged, those above that of `low` turns
+ * are scaled; in between a linear ramp with integer ends within the head. */
 static double scale_yarn(const hpc_rope_config *r, int64_t d, int64_t i, double f)
 {
     double from = fmax(floor(index_of(r, d, r->high)), 0);

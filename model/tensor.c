@@ -168,8 +168,8 @@ static void set_split(hpc_model_tensor *t, split s)
     if (s == TRANSPOSED && t->rank == 2) t->row = 1;
 }
 
-/* A is [rank,in], B [out,rank]; B is 0, so that the adapted model begins as what it adapts. A has
- * the variance of peft's first values, which are uniform in +-1/sqrt(in). */
+/* A is [rank,in], B [out,rank]. B starts as 0, so the adapted model starts as its base. A has the
+ * variance of peft's initial values, uniform in +-1/sqrt(in). */
 static void adapt(hpc_model_tensor *t, const hpc_model_config *c)
 {
     bool a = t->adapter == 1;

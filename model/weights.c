@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-/* What a directory's weights lie in, the first that is there, as transformers looks for them. */
+/* Finds a directory's weights: the first existing file in transformers' search order. */
 static int find_weights(const char **name, hpc_buf *path, const char *dir)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",

@@ -316,8 +316,8 @@ static bool alphanumeric(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* The places that tokenizer_split_cut speaks of. NFC never joins ASCII to what is before it, and
- * no added token reaches over a line end where b->cut is set. */
+/* Finds cuts of the kinds in tokenizer_split_cut. NFC never joins ASCII to the text before it, and
+ * if b->cut is set no added token contains a line end. */
 static bool cut(size_t *at, const hpc_tokenizer *t, const char *text, size_t n, size_t lo)
 {
     const byte_level *b = t->state;

@@ -20,7 +20,7 @@ typedef struct shape {
     size_t entry, word, sets; /* bytes; most bytes of a word */
 } shape;
 
-/* Of words in real code, 94 % are found, most of them in the first. */
+/* In real code 94 % of words are found, most in the first table. */
 static const shape shapes[TABLES] = {
     {.entry = 64, .word = 20, .sets = 1 << 14},
     {.entry = 128, .word = 48, .sets = 1 << 13},

@@ -34,7 +34,7 @@ static uint64_t place_of(int32_t left, int32_t right)
 
 static int resize(tokenizer_merges *m, uint64_t places)
 {
-    /* Looked up all over it, and all of it written now. */
+    /* Lookups are random, and the table is written completely now. */
     size_t align = places * sizeof *m->item < HUGE_PAGE ? 64 : HUGE_PAGE;
     pair *item = hpc_alloc_aligned(places, sizeof *item, align);
     if (!item) return HPC_E_NOMEM;

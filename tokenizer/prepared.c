@@ -12,7 +12,7 @@
 
 static const char magic[8] = "HPCTOK1";
 
-enum { /* where things are: the sizes of what follows, in this order */
+enum { /* offsets: the sizes of the parts, in this order */
        AT_HASH = 8,
        AT_REST = 24, /* bytes of the JSON without pieces and merges */
        AT_PIECES = 28,

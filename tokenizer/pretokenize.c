@@ -112,7 +112,7 @@ typedef struct run {
     void *user;
 } run;
 
-/* A piece that waits because what follows may join it. */
+/* A pending piece that the next text may extend. */
 typedef struct waiting {
     size_t begin, end;
     bool some, match; /* match: the last part was a match */

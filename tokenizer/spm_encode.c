@@ -68,9 +68,9 @@ static size_t utf8_of(char out[4], uint32_t point)
     return n;
 }
 
-/* What has no piece: a piece for each byte, or one unknown piece for a run of such symbols that
- * begins at or after ids->id[from]. A blank without a piece, which no trained model lacks, goes the
- * way that the library goes: as U+2581. */
+/* For a symbol without a piece: one piece per byte, or one unknown piece for a run of these that
+ * starts at or after ids->id[from]. A blank without a piece, which every trained model has, is
+ * encoded as U+2581, as in the library. */
 static int write_bytes(hpc_ids *ids, const spm_state *m, const char *text, size_t n, int64_t from)
 {
     if (!m->file->byte_fallback) {

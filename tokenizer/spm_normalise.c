@@ -64,7 +64,7 @@ bool spm_normalises(const spm_state *m)
     return m->rules.units > 0 || m->file->squeeze_blanks;
 }
 
-/* The text that stands for what begins at text[0]; returns how much of it that was. */
+/* Replacement for the text at text[0]; returns the number of bytes replaced. */
 static size_t step(const char **to, size_t *to_n, const spm_state *m, const char *text, size_t n)
 {
     int32_t id;

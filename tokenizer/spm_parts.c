@@ -8,7 +8,7 @@
 
 #define BASE 0x9E3779B97F4A7C15u /* odd */
 
-/* Small, because most questions are about what is not there. */
+/* Small, because most lookups fail. */
 typedef struct part {
     uint32_t hash;
     int32_t symbol; /* plus one; 0: free */

@@ -57,7 +57,7 @@ static bool cut_at(size_t *at, const streaming *s, const hpc_tokenizer_scratch *
     return false;
 }
 
-/* Until the text has `wanted` bytes or ends. */
+/* Reads until the text has `wanted` bytes or ends. */
 static int read_until(const streaming *s, part *p, int64_t wanted)
 {
     size_t n = 0;

@@ -36,8 +36,8 @@ out:
     return rc;
 }
 
-/* Models of the SentencePiece family come with a tokenizer.json as well, made by conversion, which
- * lacks what only the original has; some others call a list of words tokenizer.model. */
+/* SentencePiece models often include a converted tokenizer.json, which lacks information of the
+ * original. Some other models call a word list tokenizer.model. */
 static int open_folder(hpc_tokenizer **out, const char *model, const char *json)
 {
     if (!hpc_file_exists(model)) return open_file(out, json);

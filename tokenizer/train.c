@@ -82,7 +82,7 @@ static bool excluded(uint32_t point)
            (point >= 0xFDD0 && point <= 0xFDEF) || (point >= 0x7F && point < 0xA0);
 }
 
-/* Words are a run of blanks and what follows. */
+/* A word is a run of blanks and the following text. */
 static int count_text(counting *c, const char *text, size_t n)
 {
     int rc = HPC_OK;

@@ -88,7 +88,7 @@ static void put_row(hpc_json_out *w, const hpc_metrics_row *row)
     hpc_json_close(w, ']');
 }
 
-/* What `hpccoder export` makes a model of it by. */
+/* Writes the model's configuration, for `hpccoder export`. */
 static int put_model(hpc_json_out *w, const hpc_model_config *c)
 {
     hpc_buf text = {0};
@@ -502,7 +502,7 @@ out:
     return rc;
 }
 
-/* The record goes first, so that a kill leaves no checkpoint rather than half of one. */
+/* Removes the record first, so that a kill leaves no incomplete checkpoint. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest)
 {
     int64_t *step = NULL, n = 0, ours = 0, gone = 0;

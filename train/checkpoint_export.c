@@ -10,7 +10,7 @@
 
 struct hpc_saved {
     checkpoint_state *state;
-    hpc_weights *base; /* what the checkpoint leaves out; NULL: nothing */
+    hpc_weights *base; /* the base for omitted tensors; NULL: none */
     hpc_json *record;
     hpc_checkpoint at;
     hpc_model_config model;

@@ -21,7 +21,7 @@ out:
     return rc;
 }
 
-/* *step: -1 where none is whole, which loading says. */
+/* step: -1: no intact checkpoint, which loading reports. */
 static int newest_whole(int64_t *step, const char *folder)
 {
     int64_t *list = NULL, n = 0;

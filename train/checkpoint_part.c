@@ -7,14 +7,14 @@
 #include "train/checkpoint_priv.h"
 
 enum {
-    PART_BYTES = 4 << 20, /* hashed, and so read, together */
-    WORTH = 64            /* a tile of less than this share of it is not shared out */
+    PART_BYTES = 4 << 20, /* default unit of hashing and reading */
+    WORTH = 64            /* tiles below 1/64 of a unit are not divided */
 };
 
 /* ---- who holds it ---------------------------------------------------------------------------- */
 
-/* Of those that hold the same tile of v: which one this is, and how many. Partial sums differ on
- * all of them, so they are the first's alone, as loading wants them. */
+/* Index of this rank among those with the same tile of v, and their number. Partial sums differ
+ * between ranks: the first rank's are saved, as loading expects. */
 static bool find_copy(int64_t *copy, int64_t *copies, const hpc_type *local,
                       const hpc_grid_shape *s, const int *coord)
 {

@@ -33,7 +33,7 @@ static int64_t elements_of(const box *b)
     return n;
 }
 
-/* Where an element, by its place in the whole, lies in a box. */
+/* Offset in a box of an element, by its position in the whole. */
 static size_t place_in(const box *b, const int64_t *at)
 {
     int64_t n = 0;
@@ -67,7 +67,7 @@ static int64_t copy_common(uint8_t *out, const box *to, const uint8_t *data, con
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-/* Of which run, step and saving a file says that it is, where that is not ours; else false. */
+/* Reports the run, step and saving that a file names, if it is another; else false. */
 static bool is_of_another(const checkpoint_state *s, const hpc_safetensors *file, const char *path)
 {
     const char *run = hpc_safetensors_says(file, "run");

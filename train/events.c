@@ -45,7 +45,7 @@ static void put_key(hpc_buf *b, int field, int wire)
     put_varint(b, (uint64_t)field << 3 | (unsigned)wire);
 }
 
-/* Little-endian, whatever this machine is. */
+/* Little-endian on any machine. */
 static void put_fixed(hpc_buf *b, uint64_t v, size_t bytes)
 {
     uint8_t byte[8];
@@ -97,7 +97,7 @@ static uint32_t crc32c(const void *data, size_t n)
     return ~crc;
 }
 
-/* Masked, because a checksum of data that contains its checksum says little. */
+/* Masked CRC: a checksum over data that contains its own checksum is weak. */
 static void put_checksum(hpc_buf *b, const void *data, size_t n)
 {
     uint32_t crc = crc32c(data, n);

@@ -3,7 +3,7 @@
  */
 #include "train/run.h"
 
-/* Bytes of a rank, of the one that needs most: all of them come to the same. */
+/* Bytes of the rank that needs most, the same on all ranks. */
 static int needs(double *bytes, hpc_trainer_options *o, int policy, int blocks)
 {
     hpc_trainer *t = NULL;
@@ -33,7 +33,7 @@ out:
     return rc;
 }
 
-/* From what costs nothing to what saves most; of blocks, as few as do. */
+/* Tries policies from the cheapest to the most saving, each with as few blocks as suffice. */
 int hpc_trainer_fit(hpc_trainer_options *o, double budget)
 {
     double bytes;

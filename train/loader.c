@@ -352,8 +352,8 @@ static void begin_sequence(hpc_batch *b, int64_t at)
     b->start[b->start_n++] = (int32_t)at;
 }
 
-/* A piece of the stream. A document's last token has no target; one that begins where the row has
- * had its share of documents stays in the last one's sequence. */
+/* Fills a row with a piece of the stream. A document's last token has no target. Documents beyond
+ * the limit of a row share the last sequence. */
 static void fill_stream(hpc_batch *b, const source *s, int64_t row, int64_t base)
 {
     int64_t length = b->length, first = row * length, begin, used = 0;
@@ -380,8 +380,8 @@ static void fill_stream(hpc_batch *b, const source *s, int64_t row, int64_t base
     b->tokens_n += length;
 }
 
-/* A document in a row of its own, the end of it if it is long; returns where the next begins. Where
- * a label is learnt, its answer tells it, and is left out. */
+/* Fills a row with one document, or its end if it is too long; returns the next position. If a
+ * label is learnt, the answer reveals it and is omitted. */
 static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t base)
 {
     hpc_document d = hpc_shards_document(s->shards, i);
@@ -435,8 +435,7 @@ static int64_t fill_pair(hpc_batch *b, int64_t pair, hpc_loader *l, const source
     return base;
 }
 
-/* What nothing fills is sequences of their own that nothing counts, in as many pieces as a row
- * wants and there is room for. */
+/* Pads with sequences that do not count, in as many pieces as rows need and capacity allows. */
 static void pad(hpc_batch *b, int64_t from, int64_t end, int64_t room)
 {
     int64_t left = end - from, pieces = (left + b->length - 1) / b->length;

@@ -9,7 +9,7 @@ const char *const hpc_lr_names[] = {
     [HPC_LR_CONSTANT] = "constant", [HPC_LR_COSINE] = "cosine", [HPC_LR_LINEAR] = "linear",
     [HPC_LR_STEP] = "step",         [HPC_LR_WSD] = "wsd",       NULL};
 
-/* The share of the peak at `t` in [0, 1] of what follows the warmup. */
+/* Fraction of the peak at `t` in [0, 1] after the warmup. */
 static double share_at(const hpc_lr_config *c, double t)
 {
     double falling = 1 - c->decay;

@@ -177,7 +177,7 @@ int64_t hpc_simulate_sent(const hpc_simulated_link *l, hpc_comm_kind kind, hpc_d
     return sent / d->block * (int64_t)d->block_bytes;
 }
 
-/* Links that share what leads out of a group of the level below. */
+/* Number of links that share the bandwidth out of a group of the level below. */
 static double sharers(const hpc_machine *m, const hpc_simulated_link *l, int level)
 {
     double members = 1, devices = level > 0 ? m->level[level - 1].devices : 1;
@@ -198,8 +198,8 @@ static double flat(const hpc_machine *m, const hpc_simulated_link *l, double pas
     return time + passes * (n - 1) * latency;
 }
 
-/* Level by level: what leaves a group is divided among its members. A sum goes up and down a tree
- * where that has fewer steps. */
+/* Hierarchical: a group's outgoing data are divided among its members. A sum uses a tree if that
+ * has fewer steps. */
 static double by_level(const hpc_machine *m, const hpc_simulated_link *l, double passes,
                        double bytes)
 {

@@ -304,8 +304,8 @@ void update_muon(update *u, const target *t)
 
 /* ---- costs by formula ----------------------------------------------------------------------- */
 
-/* One side of a batch of n blocks, b rows of it and `other` of the other side. Of a symmetric
- * product half is computed, and the diagonal. */
+/* Cost of one side of n blocks with b rows and `other` columns. Of a symmetric product only half
+ * and the diagonal are computed. */
 static double refresh_of(const hpc_optimizer_config *o, double n, double b, double other)
 {
     double cube = b * b * b, half = b * b * (b + 1), gram = b * (b + 1) * other;

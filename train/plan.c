@@ -113,8 +113,8 @@ static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis
     return dim == 0 ? left / n : left;
 }
 
-/* Row and col split what the table of tensors says; depth matrices, whose gathering is worth a
- * message; data whatever it divides. Of the first extent row has the coarsest parts. */
+/* Row and col split dimensions by the tensor table; depth splits matrices, which are large enough
+ * to gather; data splits everything that it divides. In the first extent row is outermost. */
 static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t,
                            bool repeated)
 {
@@ -126,7 +126,7 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
     }
-    if (v->index >= 0) return; /* what data splits of it is picked */
+    if (v->index >= 0) return; /* its part split by data is picked */
     bool split = v->trainable ? q->zero > 0 : q->zero == 3 && v->type.rank > 1;
     if (split && data > 1 && left % data == 0) v->type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
 }
@@ -151,8 +151,8 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_conf
     }
 }
 
-/* A gradient is summed in full on each rank, and read as its parameter lies; or summed into that
- * part by each run of backward. */
+/* A gradient is summed completely on each rank and read like its parameter, or each backward sums
+ * it into the rank's part. */
 static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_parallel *q)
 {
     for (int a = 0; a < HPC_AXIS_N; a++) {

@@ -124,8 +124,8 @@ static hpc_value between(update *u, hpc_value left, hpc_value x, hpc_value right
     return x;
 }
 
-/* Rows of a basis are its vectors: into it G goes as V G W^T. The numerator is the momentum of the
- * plain gradient, turned by the basis of now; the second moments are those of the turned one. */
+/* Rows of a basis are its vectors: G becomes V G W^T. The numerator is the momentum of G, rotated
+ * by the current basis; the second moments are those of the rotated gradient. */
 static void update_soap(update *u, const target *t, const blocks *k, hpc_value left,
                         hpc_value right)
 {

@@ -40,7 +40,7 @@ void hpc_step_ranks_release(hpc_step_ranks *r)
     r->n = 0;
 }
 
-/* A step has no loss by itself, and not always a refresh. */
+/* Segments that a step may omit: the separate loss, and refresh. */
 static uint64_t optional(const hpc_step *io)
 {
     uint64_t set = 0;
@@ -103,7 +103,7 @@ static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
         if (v >= 0) kind[v] = PARAMETER;
         if (m >= 0) kind[m] = PARAMETER;
         if (v >= 0 && p->value[v].whole >= 0) kind[p->value[v].whole] = PARAMETER;
-        for (hpc_value g = v; g >= 0 && p->value[g].grad >= 0;) /* and what it is rounded to */
+        for (hpc_value g = v; g >= 0 && p->value[g].grad >= 0;) /* and its rounded copy */
             kind[g = p->value[g].grad] = GRADIENT;
     }
     if (io->model.freq >= 0) kind[io->model.freq] = PARAMETER;

@@ -234,8 +234,9 @@ static uint32_t magnitude(float x)
     return u & 0x7fffffff;
 }
 
-/* Counts by the lower half of those whose upper half is `upper`, or by the upper half if that is
- * negative; *half: that above which fewer than *kept lie, which becomes how many of it stay. */
+/* Counts magnitudes by the lower half of their bits for upper half `upper`, or by the upper half if
+ * `upper` is negative. *half: the value above which fewer than *kept lie; *kept becomes the number
+ * to keep at it. */
 static int find_half(int32_t *half, int64_t *kept, const choice *c, int32_t upper)
 {
     int rc = HPC_OK;

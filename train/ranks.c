@@ -17,7 +17,7 @@ static int64_t elements_of(const hpc_type *t)
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
-/* Copies between a tile, whose rows follow each other, and its place in the whole. */
+/* Copies between a contiguous tile and its place in the whole. */
 static void move_tile(uint8_t *tile, uint8_t *all, bool put, const hpc_type *local,
                       const hpc_type *whole, size_t element, const hpc_grid_shape *s,
                       const int *coord)

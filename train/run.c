@@ -98,7 +98,7 @@ static int open_loaders(run *r)
     hash = hpc_loader_tokenizer(r->data);
     l.source = r->o->validation, l.source_n = r->o->validation_n;
     l.tokenizer = &hash;
-    /* A part of them is drawn, from all of them and the same for every run. */
+    /* A random subset, the same for every run. */
     l.ordered = r->o->validate_batches == 0;
     l.seed = 0;
     TRY(hpc_loader_open(&r->validation, &l));

@@ -22,8 +22,8 @@ void refresh_shampoo(update *u, const target *t, const side *s)
     exact_root(u, side_state(u, "precondition", t, s), a, s);
 }
 
-/* What v holds of squares along the old vectors goes to the new ones by how much of each is in
- * which: neither their order nor their signs matter, nor how a degenerate space is spanned. */
+/* Transfers second moments v from old to new vectors in proportion to their squared overlap. Order,
+ * signs, and the choice of vectors in a degenerate space do not matter. */
 void refresh_basis(update *u, const target *t, const side *s, hpc_value v, bool left)
 {
     hpc_value basis = side_state(u, "precondition", t, s), norm, values;

@@ -13,7 +13,7 @@ typedef struct clocks {
     hpc_simulation *out;
     hpc_simulated_link link[HPC_AXES_N];
     double *ready;                          /* by value: when it is there */
-    double now, sends;                      /* computation has got so far, and what is sent */
+    double now, sends;                      /* time of computation, and of communication */
     double compute, communication, exposed; /* of the segment */
 } clocks;
 

@@ -24,7 +24,7 @@ void sparse_begin(hpc_program *p, const hpc_masks *m)
         hpc_value v = hpc_program_find(p, x->name);
         const char *name = hpc_arena_text(p->arena, "index.%s", x->name);
         if (v < 0 || !name) continue;
-        int64_t n = x->kept > 0 ? x->kept : 1; /* nothing is one that goes nowhere */
+        int64_t n = x->kept > 0 ? x->kept : 1; /* no element: one unused index */
         hpc_value index = hpc_program_state(p, name, hpc_type_of(HPC_I32, 1, &n), false);
         if (index < 0) return;
         p->value[index].type.picked = 1 + index;

@@ -5,8 +5,8 @@
 
 enum { TRACE_TAG = 1 };
 
-/* An instruction is noted once; a transfer when it is started, waited for and over. Between two of
- * them those in flight may be carried forward. */
+/* One event per instruction; for a transfer events when it is started, waited for and complete. In
+ * between, progress of transfers in flight may be recorded. */
 int64_t trainer_events(const hpc_trainer *t, int64_t steps)
 {
     int64_t n = 1; /* the step */

@@ -51,7 +51,7 @@ static int64_t elements_of(const hpc_type *t)
     return (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
 }
 
-/* Value v from all of it in f32. */
+/* Writes v from the whole tensor in f32. */
 static int write_real(hpc_trainer *t, hpc_value v, const float *data, void *room)
 {
     hpc_dtype dtype = (hpc_dtype)t->whole[v].dtype;
@@ -413,8 +413,8 @@ static int write_starts(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *
     return rc < 0 ? rc : write_i32(t, m->start_n, &n, 1);
 }
 
-/* The model's inputs of n tokens of microbatch k, from `from` on. first: what a token's number in
- * the program is short of that in the step. */
+/* Writes the model's inputs for n tokens of microbatch k, from `from` on. first: offset of a
+ * token's number in the step relative to the program. */
 static int write_rows(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b, int64_t from,
                       int64_t n, int64_t first)
 {
@@ -437,7 +437,7 @@ static int write_weights(hpc_trainer *t, hpc_value v, double weight)
     return hpc_exec_write(t->exec, 0, v, t->real, hpc_type_bytes(type));
 }
 
-/* Microbatch k of a step: this rank's rows, or both halves of them. */
+/* Writes microbatch k of a step: this rank's rows, or both parts of them. */
 static int write_batch(hpc_trainer *t, int64_t k, double weight)
 {
     const hpc_batch *b = t->batch[k];
