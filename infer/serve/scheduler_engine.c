@@ -1,5 +1,5 @@
 /*
- * The engine of infer/engine.h behind the scheduler's function table.
+ * The scheduler's function table for the engine of infer/engine.h.
  */
 #include "infer/serve/scheduler_priv.h"
 
