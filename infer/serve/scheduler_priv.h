@@ -30,7 +30,8 @@ typedef struct scheduler_job {
     /* When the client and the document were served last; prompt_turn: by a chunk. */
     int64_t client_turn, document_turn, prompt_turn;
 
-    int32_t *prompt; /* o.token without dropped ranges */
+    hpc_alternative *top; /* [o.top_n]: of the next token */
+    int32_t *prompt;      /* o.token without dropped ranges */
     int64_t prompt_n, dropped_n, reused_n, done_n, made_n;
     int64_t submitted_ns, given_ns, first_ns; /* first: 0 until the first token */
 } scheduler_job;
