@@ -7,7 +7,7 @@
 #include "infer/serve/scheduler_priv.h"
 
 enum {
-    CHUNK_FIRST = 64, /* before anything is measured */
+    CHUNK_FIRST = 32, /* before anything is measured */
     CHUNK_UNIT = 16,  /* a page of the cache: also the least */
     WARM_UP = 32,     /* tokens before a measurement, */
     SAMPLE = 96       /* and of it */

@@ -148,6 +148,7 @@ static void prompt_time_shortens_the_first_prompt(void **state)
     hpc_spot d = place_in("a.c", text.data);
     test_ok(hpc_model_files_open(&files_of, PILOT));
     const hpc_model_config *m = hpc_model_files_config(files_of);
+    f->vocab = (int32_t)m->vocab;
     test_ok(hpc_scheduler_open(&s, &(hpc_scheduler_options){.backend = &backend,
                                                             .vocab = m->vocab,
                                                             .capacity = m->positions}));
@@ -194,6 +195,7 @@ static void open_held(held *h, void **state, int open_error)
     h->backend = fake_backend(&h->f);
     hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 5);
     test_ok(hpc_model_files_open(&h->files, model));
+    h->f.vocab = (int32_t)hpc_model_files_config(h->files)->vocab;
     test_ok(hpc_scheduler_open(&h->s, &(hpc_scheduler_options){.engine = {.requests = 1},
                                                                .backend = &h->backend,
                                                                .queue_jobs = 1,
