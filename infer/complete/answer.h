@@ -63,7 +63,8 @@ struct complete_run {
     int failed;
 };
 
-/* ---- the engine: the completer's own, or behind a port (drive.c) ----------------------------- */
+/* ---- the engine: the completer's own, or through a port (drive.c) -----------------------------
+ */
 int complete_drive_submit(const complete_run *x, const hpc_request *q, int64_t *id);
 void complete_drive_cancel(const complete_run *x, int64_t id);
 int complete_drive_step(const complete_run *x, bool *busy);

@@ -328,6 +328,8 @@ static int limit_prompt(hpc_completer *c, const hpc_complete_request *r)
     if (r->prompt_ns <= 0 || c->prompt.n <= COMPLETE_BUDGET_LEAST) return HPC_OK;
     if (r->port) {
         int64_t most = r->port->prompt_tokens(r->port->user, r->prompt_ns);
+        if (most == INT64_MAX) TRY(complete_budget_read(r, &c->prompt));
+        most = r->port->prompt_tokens(r->port->user, r->prompt_ns);
         if (most < COMPLETE_BUDGET_LEAST) most = COMPLETE_BUDGET_LEAST;
         return most < c->prompt.n ? make_prompt(c, r, most) : HPC_OK;
     }

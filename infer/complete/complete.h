@@ -74,7 +74,7 @@ typedef struct hpc_complete_port {
     int (*step)(void *user, bool *busy);
     hpc_engine_counts (*counts)(
         void *user); /* prompt tokens computed and reused for its requests */
-    int64_t (*prompt_tokens)(void *user, int64_t ns); /* that are read in that time */
+    int64_t (*prompt_tokens)(void *user, int64_t ns); /* read in that time; INT64_MAX: not known */
     void *user;
 } hpc_complete_port;
 

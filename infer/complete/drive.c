@@ -1,5 +1,6 @@
 /*
- * The engine that draws answers: the completer's own, which the caller steps, or one behind a port.
+ * The engine that draws answers: the completer's own, which the caller steps, or another thread's
+ * through a port.
  */
 #include "infer/complete/answer.h"
 

@@ -99,7 +99,8 @@ static int check_request(const hpc_engine *e, const hpc_request *r)
         if (r->token[k] < 0 || r->token[k] >= e->m.c.vocab)
             return hpc_fail(HPC_E_ARG, "token %d: the vocabulary of the model has %lld",
                             r->token[k], (long long)e->m.c.vocab);
-    return hpc_sampling_check(&r->sampling);
+    int rc = hpc_bias_check(r->bias, r->bias_n, e->m.c.vocab);
+    return rc < 0 ? rc : hpc_sampling_check(&r->sampling);
 }
 
 int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id)
@@ -319,6 +320,8 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     const hpc_request *r = &x->r;
     hpc_choice c = {.logits = logits,
                     .allowed = r->allowed ? r->allowed(r->user) : NULL,
+                    .bias = r->bias,
+                    .bias_n = r->bias_n,
                     .past = x->text,
                     .past_n = x->n,
                     .sample = r->sample,
@@ -337,6 +340,7 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     }
     x->text[x->n++] = token;
     x->made++;
+    if (r->logits) r->logits(r->user, logits, e->m.c.vocab);
     if (r->token_made(r->user, token, logprob))
         finish(e, x, HPC_FINISH_CALLER, -1);
     else if (x->made == r->most)

@@ -66,6 +66,10 @@ typedef struct hpc_request {
     /* May be NULL. Tokens of the prompt in the cache: first those that are reused, then after each
      * step that computed more. Called by hpc_engine_step. */
     void (*progress)(void *user, int64_t done);
+    const hpc_bias *bias; /* [bias_n]: the caller's until it has ended */
+    int64_t bias_n;
+    /* May be NULL. The logits of each token, before token_made gets it. */
+    void (*logits)(void *user, const float *logits, int64_t vocab);
     /* Which tokens may come next, as in hpc_choice; NULL, or what gives NULL: all. */
     const uint32_t *(*allowed)(void *user);
     void *user;

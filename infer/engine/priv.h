@@ -45,13 +45,13 @@ int engine_model_run(engine_model *m, engine_batch *b);
 typedef struct running {
     hpc_request r;
     int64_t id;
-    int32_t *text; /* the prompt and what has been made */
-    int64_t n;     /* of these tokens */
+    int32_t *text; /* the prompt, then tokens made, then guessed ones */
+    int64_t n;     /* tokens of the prompt and made */
     int64_t made;
-    int64_t done;    /* in the cache */
-    int64_t take;    /* computed in this step, */
-    int64_t guessed; /* of these behind the text, where what may come is written, */
-    int64_t wants;   /* and so many rows of logits */
+    int64_t done;    /* tokens in the cache */
+    int64_t take;    /* tokens that this step computes, guessed ones included */
+    int64_t guessed; /* of these */
+    int64_t wants;   /* rows of logits */
     bool begun, cancelled, over;
     hpc_past past;
 } running;
@@ -61,7 +61,7 @@ struct hpc_engine {
     engine_batch batch;
     hpc_pages *pages;
     hpc_sampler *sampler;
-    running *list; /* in the order in which they came */
+    running *list; /* in order of arrival */
     int64_t n, cap, next_id;
     int64_t guess;
     hpc_engine_counts counts;

@@ -33,7 +33,8 @@ void hpc_kv_store_close(hpc_kv_store *s);
 
 /* The segment token[n-segment..n-1] after token[0..n-segment-1]; n is a multiple of `segment`. */
 bool hpc_kv_store_has(const hpc_kv_store *s, const int32_t *token, int64_t n);
-/* Replaces *out. *found false: there is none, or its file was damaged and is removed. */
+/* Replaces *out. *found false: it is not stored, or its file was damaged and is
+ * removed. */
 int hpc_kv_store_get(hpc_buf *out, bool *found, hpc_kv_store *s, const int32_t *token, int64_t n);
 /* Removes others to keep the quota. A segment that exceeds the quota alone is not stored. */
 int hpc_kv_store_put(hpc_kv_store *s, const int32_t *token, int64_t n, const void *data,

@@ -24,9 +24,13 @@ typedef struct hpc_scheduler hpc_scheduler;
 
 /* ---- jobs -------------------------------------------------------------------------------- */
 
+enum { HPC_JOB_TOP_MOST = 100 };
+
 typedef struct hpc_job_token {
     int32_t token;
-    float logprob; /* under the model, before sampling options change it */
+    float logprob;              /* under the model, before sampling options change it */
+    const hpc_alternative *top; /* [top_n]: the likeliest tokens, for the call */
+    int64_t top_n;
 } hpc_job_token;
 
 typedef enum hpc_job_finish {
@@ -78,6 +82,9 @@ typedef struct hpc_job {
     uint32_t sample;     /* index of this answer among several for the same prompt */
     const int32_t *stop; /* copied; tokens that end the answer */
     int64_t stop_n;
+    const hpc_bias *bias; /* copied; added to logits */
+    int64_t bias_n;
+    int64_t top_n; /* alternatives that token_made gets, at most HPC_JOB_TOP_MOST */
 
     /* Callbacks run on the engine thread: they must not block, and may call submit and cancel but
      * not drain and close. Each may be NULL. */

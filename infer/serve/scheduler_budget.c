@@ -7,7 +7,7 @@
 #include "infer/serve/scheduler_priv.h"
 
 enum {
-    CHUNK_FIRST = 64, /* before anything is measured */
+    CHUNK_FIRST = 32, /* before anything is measured */
     CHUNK_UNIT = 16,  /* a page of the cache: also the least */
     WARM_UP = 32,     /* tokens before a measurement, */
     SAMPLE = 96       /* and of it */
@@ -73,8 +73,8 @@ static void note_end(void *user, hpc_finish how, int32_t token)
     *ended = true;
 }
 
-/* Computes the first tokens of a prompt, which stay in the cache. An error shows in the job's own
- * steps, too. */
+/* Computes the first tokens of a prompt, which stay in the cache. An error shows again in the
+ * job's own steps. */
 static void compute(hpc_scheduler *s, const int32_t *token, int64_t n)
 {
     bool busy;

@@ -46,7 +46,11 @@ static int check(const hpc_scheduler *s, const hpc_job *o)
         if (o->token[k] < 0 || o->token[k] >= s->vocab)
             return hpc_fail(HPC_E_ARG, "token %d: the vocabulary of the model has %lld",
                             o->token[k], (long long)s->vocab);
-    int rc = check_ranges(o);
+    if (o->top_n < 0 || o->top_n > HPC_JOB_TOP_MOST)
+        return hpc_fail(HPC_E_ARG, "%lld alternatives of a token: expected 0 to %d",
+                        (long long)o->top_n, (int)HPC_JOB_TOP_MOST);
+    int rc = hpc_bias_check(o->bias, o->bias_n, s->vocab);
+    if (rc >= 0) rc = check_ranges(o);
     return rc < 0 ? rc : hpc_sampling_check(&o->sampling);
 }
 
@@ -58,7 +62,7 @@ int scheduler_job_create(scheduler_job **out, hpc_scheduler *s, const hpc_job *o
     j = hpc_alloc(1, sizeof *j);
     if (!j) TRY(HPC_E_NOMEM);
     j->o = *o;
-    j->o.token = NULL, j->o.drop = NULL, j->o.stop = NULL;
+    j->o.token = NULL, j->o.drop = NULL, j->o.stop = NULL, j->o.bias = NULL;
     j->s = s;
     j->cost = j->prompt_n = o->n;
     j->submitted_ns = scheduler_now(s);
@@ -67,6 +71,9 @@ int scheduler_job_create(scheduler_job **out, hpc_scheduler *s, const hpc_job *o
     TRY(copy(&j->prompt, o->token, o->n, sizeof *o->token));
     TRY(copy(&j->o.drop, o->drop, o->drop_n, sizeof *o->drop));
     TRY(copy(&j->o.stop, o->stop, o->stop_n, sizeof *o->stop));
+    TRY(copy(&j->o.bias, o->bias, o->bias_n, sizeof *o->bias));
+    j->top = hpc_alloc((size_t)o->top_n + 1, sizeof *j->top);
+    if (!j->top) TRY(HPC_E_NOMEM);
     *out = j;
     j = NULL;
 out:
@@ -87,6 +94,8 @@ void scheduler_job_free(scheduler_job *j)
     free_const(j->o.token);
     free_const(j->o.drop);
     free_const(j->o.stop);
+    free_const(j->o.bias);
+    hpc_free(j->top);
     hpc_free(j->prompt);
     hpc_free(j);
 }
@@ -122,10 +131,18 @@ static int token_made(void *user, int32_t token, float logprob)
     bool unwanted = j->unwanted;
     pthread_mutex_unlock(&s->lock);
     if (unwanted || j->o.most == 0) return 1;
-    const hpc_job_token t = {.token = token, .logprob = logprob};
+    const hpc_job_token t = {
+        .token = token, .logprob = logprob, .top = j->top, .top_n = j->o.top_n};
     if (j->o.token_made && j->o.token_made(j->o.user, &t)) return 1;
     j->late = j->o.predict_ms > 0 && now - j->first_ns >= j->o.predict_ms * 1000000;
     return j->late;
+}
+
+static void logits(void *user, const float *row, int64_t vocab)
+{
+    scheduler_job *j = user;
+    if (j->o.top_n > vocab) j->o.top_n = vocab;
+    hpc_alternatives(j->top, j->o.top_n, row, vocab);
 }
 
 static void progress(void *user, int64_t done)
@@ -167,7 +184,7 @@ static void ended(void *user, hpc_finish how, int32_t token)
 
 hpc_request scheduler_request(scheduler_job *j)
 {
-    j->done_n = -1; /* until the engine says what it reuses */
+    j->done_n = -1; /* until the engine reports reused tokens */
     return (hpc_request){.token = j->prompt,
                          .n = j->prompt_n,
                          .most = j->o.most > 0 ? j->o.most : 1,
@@ -175,6 +192,9 @@ hpc_request scheduler_request(scheduler_job *j)
                          .sample = j->o.sample,
                          .stop = j->o.stop,
                          .stop_n = j->o.most > 0 ? j->o.stop_n : 0,
+                         .bias = j->o.bias,
+                         .bias_n = j->o.bias_n,
+                         .logits = j->o.top_n > 0 ? logits : NULL,
                          .token_made = token_made,
                          .ended = ended,
                          .progress = progress,

@@ -30,14 +30,15 @@ typedef struct scheduler_job {
     /* When the client and the document were served last; prompt_turn: by a chunk. */
     int64_t client_turn, document_turn, prompt_turn;
 
-    int32_t *prompt; /* what is left of o.token */
+    hpc_alternative *top; /* [o.top_n]: of the next token */
+    int32_t *prompt;      /* o.token without dropped ranges */
     int64_t prompt_n, dropped_n, reused_n, done_n, made_n;
     int64_t submitted_ns, given_ns, first_ns; /* first: 0 until the first token */
 } scheduler_job;
 
 /* Costs of steps, measured: moving averages. */
 typedef struct scheduler_rate {
-    double token_ns; /* of a prompt token beside the rest of a step; 0: unknown */
+    double token_ns; /* of a prompt token, without the rest of the step; 0: unknown */
     double step_ns;  /* of a step without prompts; 0: unknown */
 } scheduler_rate;
 
@@ -83,8 +84,8 @@ struct hpc_scheduler {
 scheduler_job *scheduler_choose_waiting(const hpc_scheduler *s);
 /* The job whose prompt goes first; NULL: no prompt is incomplete. */
 scheduler_job *scheduler_choose_prompt(const hpc_scheduler *s);
-void scheduler_note_start(hpc_scheduler *s, const scheduler_job *j);
-void scheduler_note_prompt(hpc_scheduler *s, const scheduler_job *j);
+void scheduler_note_start(hpc_scheduler *s, const scheduler_job *started);
+void scheduler_note_prompt(hpc_scheduler *s, const scheduler_job *read);
 /* A new job takes over the turns of its client and document. */
 void scheduler_inherit_turns(const hpc_scheduler *s, scheduler_job *j);
 bool scheduler_same_document(const scheduler_job *a, const scheduler_job *b);

@@ -17,6 +17,8 @@
 #include "tests/support/fake_engine.h"
 #include "tests/support/folder.h"
 
+#define PILOT "pilot/pilot.gguf"
+
 enum { WRITERS = 5, SAMPLES = 3 };
 
 static const hpc_test_phrase phrases[] = {{"    a += 1;\n", {2, 3, 1}},
@@ -127,6 +129,48 @@ static void completions_of_many_threads_equal_those_of_own_engines(void **state)
     hpc_model_files_close(f);
 }
 
+/* A file of which the port reads the beginning first. */
+static void prompt_time_shortens_the_first_prompt(void **state)
+{
+    hpc_buf text = {0};
+    (void)state;
+    fake_engine *f = hpc_alloc(1, sizeof *f);
+    hpc_model_files *files_of;
+    hpc_scheduler *s;
+    hpc_completer *c;
+    hpc_scheduler_port *p;
+    hpc_completions out;
+    fake_init(f);
+    fake_permit(f, -1);
+    const hpc_scheduler_backend backend = fake_backend(f);
+    for (int k = 0; k < 1200; k++) hpc_buf_printf(&text, "int a%d = %d;\n", k, k);
+    hpc_buf_text(&text, "int f(int a)\n{\n@");
+    hpc_spot d = place_in("a.c", text.data);
+    test_ok(hpc_model_files_open(&files_of, PILOT));
+    const hpc_model_config *m = hpc_model_files_config(files_of);
+    f->vocab = (int32_t)m->vocab;
+    test_ok(hpc_scheduler_open(&s, &(hpc_scheduler_options){.backend = &backend,
+                                                            .vocab = m->vocab,
+                                                            .capacity = m->positions}));
+    test_ok(hpc_completer_open_detached(&c, files_of, 0));
+    test_ok(hpc_scheduler_port_open(&p, s, &(hpc_job){.client = 1}));
+    hpc_complete_request r = request_of(&d, 0);
+    r.samples = 1;
+    r.port = hpc_scheduler_port_get(p);
+    r.prompt_ns = 700 * (int64_t)1000000; /* a token takes 1 ms, and a chunk 10 ms more */
+    test_ok(hpc_complete(&out, c, &r));
+    assert_true(out.prompt_wanted > 800);
+    assert_in_range(out.prompt_tokens, 400, 640); /* whole lines are left out */
+    hpc_completions_release(&out);
+    hpc_completer_close(c);
+    hpc_scheduler_port_close(p);
+    hpc_scheduler_close(s);
+    hpc_model_files_close(files_of);
+    hpc_spot_close(&d);
+    hpc_buf_release(&text);
+    hpc_free(f);
+}
+
 /* ---- ends of jobs, on an engine whose steps the test allows -----------------------------------
  */
 
@@ -151,6 +195,7 @@ static void open_held(held *h, void **state, int open_error)
     h->backend = fake_backend(&h->f);
     hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 5);
     test_ok(hpc_model_files_open(&h->files, model));
+    h->f.vocab = (int32_t)hpc_model_files_config(h->files)->vocab;
     test_ok(hpc_scheduler_open(&h->s, &(hpc_scheduler_options){.engine = {.requests = 1},
                                                                .backend = &h->backend,
                                                                .queue_jobs = 1,
@@ -264,6 +309,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, hpc_test_folder_setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
         TEST(completions_of_many_threads_equal_those_of_own_engines),
+        TEST(prompt_time_shortens_the_first_prompt),
         TEST(cancel_ends_a_completion),
         TEST(newer_job_supersedes_a_completion),
         TEST(full_queue_is_an_error_of_the_completion),

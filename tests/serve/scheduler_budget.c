@@ -10,6 +10,7 @@
 
 #include "infer/serve/kv_store.h"
 #include "tests/serve/scheduled.h"
+#include "tests/support/fault.h"
 #include "tests/support/folder.h"
 
 /* ---- budgets -------------------------------------------------------------------------------- */
@@ -255,6 +256,32 @@ static void close_ends_all_jobs(void **state)
     for (int k = 0; k < 4; k++) assert_int_equal(w->c[k].ended, 1);
 }
 
+static int run_one(void *user)
+{
+    world *w = user;
+    int64_t id;
+    int rc;
+    const hpc_job j = job_of(w, 0, 1, 3, 10, 2);
+    w->s = NULL;
+    w->l.ended = 0;
+    TRY(hpc_scheduler_open(&w->s, &w->o));
+    TRY(hpc_scheduler_submit(&id, w->s, &j));
+    await_ends(w, 1);
+    assert_answer(&w->c[0], 3, 2);
+out:
+    hpc_scheduler_close(w->s);
+    w->s = NULL;
+    return rc;
+}
+
+static void memory_may_be_short_anywhere(void **state)
+{
+    world *w = *state;
+    hpc_test_fault_reset();
+    fake_permit(&w->f, -1);
+    assert_true(hpc_test_each_alloc(run_one, w) >= 6);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -272,6 +299,7 @@ int main(void)
         TEST(threads_are_at_most_those_asked_for),
         TEST(drain_waits_for_running_jobs_and_rejects_new_ones),
         TEST(close_ends_all_jobs),
+        TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

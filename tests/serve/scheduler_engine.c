@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -310,6 +311,59 @@ static void unloaded_model_continues_from_its_cache(void **state)
     hpc_scheduler_close(s);
 }
 
+typedef struct listed {
+    answer a; /* first */
+    int64_t top_n;
+    bool likeliest, sorted;
+} listed;
+
+static int list_token(void *user, const hpc_job_token *t)
+{
+    listed *l = user;
+    l->top_n = t->top_n;
+    l->likeliest = l->likeliest && t->top[0].token == t->token && t->top[0].logprob == t->logprob;
+    for (int64_t k = 1; k < t->top_n; k++)
+        l->sorted = l->sorted && t->top[k - 1].logprob >= t->top[k].logprob;
+    return token_made(&l->a, t);
+}
+
+/* A greedy answer; then one in which its first token is excluded, then one where it is all. */
+static void biases_and_alternatives_of_tokens(void **state)
+{
+    static const int32_t text[] = {3, 1, 4, 1, 5};
+    char model[PATH_MAX];
+    board b = new_board();
+    hpc_scheduler *s;
+    listed l[3];
+    int64_t id;
+    const hpc_scheduler_options o = options_of(hpc_test_tiny(model, *state, POSITIONS));
+    test_ok(hpc_scheduler_open(&s, &o));
+    for (int k = 0; k < 3; k++) {
+        const hpc_bias bias = {.token = k > 0 ? l[0].a.token[0] : 0,
+                               .add = k == 1 ? -INFINITY : 1000};
+        l[k] = (listed){.a = {.b = &b}, .likeliest = true, .sorted = true};
+        test_ok(hpc_scheduler_submit(&id, s,
+                                     &(hpc_job){.token = text,
+                                                .n = 5,
+                                                .most = MOST,
+                                                .sampling = hpc_sampling_greedy(),
+                                                .bias = k > 0 ? &bias : NULL,
+                                                .bias_n = k > 0,
+                                                .top_n = k == 0 ? 5 : 1,
+                                                .token_made = list_token,
+                                                .ended = ended,
+                                                .user = &l[k]}));
+        await_end(&l[k].a);
+    }
+    assert_int_equal(l[0].top_n, 5);
+    assert_true(l[0].likeliest && l[0].sorted);
+    for (int k = 0; k < MOST; k++) {
+        assert_int_not_equal(l[1].a.token[k], l[0].a.token[0]);
+        assert_int_equal(l[2].a.token[k], l[0].a.token[0]);
+    }
+    hpc_scheduler_close(s);
+}
+
 int main(void)
 {
 #define TEST(name)                                                                                 \
@@ -320,6 +374,7 @@ int main(void)
         TEST(cache_is_restored_after_a_restart),
         TEST(cache_of_another_model_is_not_used),
         TEST(damaged_cache_is_computed_again),
+        TEST(biases_and_alternatives_of_tokens),
         TEST(unloaded_model_continues_from_its_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ int32_t fake_token(int32_t first, int64_t k)
 static void fake_make(fake_engine *f, fake_request *x)
 {
     int64_t id = x->id;
-    int32_t token = fake_token(x->text[0], x->made++);
+    int32_t token = fake_token(x->text[0], x->made++) % f->vocab;
     f->step[f->steps].made++;
     if (x->r.token_made(x->r.user, token, -1))
         fake_remove(f, id, HPC_FINISH_CALLER);
@@ -266,4 +266,5 @@ void fake_init(fake_engine *f)
     f->token_ns = 1000000;
     f->clock_ns = 1;
     f->cores = 4;
+    f->vocab = FAKE_VOCAB;
 }

@@ -34,7 +34,8 @@ typedef struct fake_engine {
     int step_error;              /* of the next step */
     int opened, closed, threads; /* threads: of the last opening */
     int cores;
-    bool waits; /* the engine thread is at the gate */
+    int32_t vocab; /* tokens are below; FAKE_VOCAB */
+    bool waits;    /* the engine thread is at the gate */
     bool is_open;
     fake_request list[FAKE_REQUESTS];
     int n;
