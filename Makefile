@@ -66,10 +66,10 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
+ROOMS  := base device link program source git proc shard plot tokenizer history corpus model train infer cmd
 SHARED := peer spm clang mpi nccl
-$(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
-$(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c $(r)/history/*.c)))
+$(foreach r,$(addprefix runtime/,base link source git proc shard plot) tokenizer corpus/history corpus model train, \
+    $(eval SRC_$(notdir $(r)) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard $(addprefix runtime/program/,*.c op/*.c run/*.c prove/*.c))
 SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/perf/*.c infer/verify/*.c infer/serve/*.c)
@@ -84,7 +84,7 @@ obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd infer train model program link device corpus tokenizer plot shard proc git source base, \
+LINK := $(foreach r,cmd infer train model program link device corpus history tokenizer plot shard proc git source base, \
         $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
@@ -170,8 +170,8 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
-UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% serve/fix git/delta git/inflate% git/loose \
-    git/packs_damaged git/range git/export $(addprefix corpus/,near history perf% chunk secrets store pack_encode pack_order harvest_resume) \
+UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% history/% serve/fix git/delta git/inflate% git/loose \
+    git/packs_damaged git/range git/export $(addprefix corpus/,near chunk secrets store pack_encode pack_order harvest_resume) \
     $(addprefix tokenizer/,spm nfc pre% byte_level) $(addprefix model/,gguf% families pilot packed files) device/ref% device/kernels_vecmath \
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)
 UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)

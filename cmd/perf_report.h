@@ -6,7 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/page.h"
-#include "corpus/perf_curve.h"
+#include "corpus/history/curve.h"
 #include "runtime/plot/plot.h"
 
 typedef struct perf_history {
