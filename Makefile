@@ -66,9 +66,9 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS  := base device link program source git proc shard plot tokenizer history corpus model train infer cmd
+ROOMS  := base device link program source git proc shard plot tokenizer history corpus model train report infer cmd
 SHARED := peer spm clang mpi nccl
-$(foreach r,$(addprefix runtime/,base link source git proc shard plot) tokenizer corpus/history corpus model train, \
+$(foreach r,$(addprefix runtime/,base link source git proc shard plot) tokenizer corpus/history corpus model train train/report, \
     $(eval SRC_$(notdir $(r)) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard $(addprefix runtime/program/,*.c op/*.c run/*.c prove/*.c))
@@ -84,7 +84,7 @@ obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd infer train model program link device corpus history tokenizer plot shard proc git source base, \
+LINK := $(foreach r,cmd infer report train model program link device corpus history tokenizer plot shard proc git source base, \
         $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)

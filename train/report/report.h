@@ -1,10 +1,13 @@
 /*
- * report.h: declarations shared by the files of `hpccoder report`.
+ * report.h: training runs read back and compared: summary, tables, plots and an HTML page.
+ *
+ * The caller allocates the runs and releases each with report_release. Texts and tables live in the
+ * arena of the call. Functions that return int return 0 or a negative code.
  */
-#ifndef HPC_CMD_REPORT_H
-#define HPC_CMD_REPORT_H
+#ifndef HPC_TRAIN_REPORT_H
+#define HPC_TRAIN_REPORT_H
 
-#include "cmd/cmd.h"
+#include "runtime/base/options.h"
 #include "runtime/plot/plot.h"
 #include "train/metrics.h"
 
@@ -21,11 +24,12 @@ typedef struct report_run {
     int64_t best_row, skipped;
     double tokens_per_s; /* median */
     hpc_json *config;    /* config.json; NULL: none, or not read */
+    const char *warning; /* why a config.json was not used; NULL: none */
 } report_run;
 
-/* ---- report_run.c: reading ---- */
+/* ---- read.c: reading ---- */
 int report_read(report_run *r, hpc_arena *a, const char *path, int64_t smooth);
-/* Reads the run's config.json, if it has one. A damaged file gives a warning. */
+/* Reads the run's config.json, if it has one. A damaged file sets r->warning. */
 int report_read_config(report_run *r, hpc_arena *a);
 int report_name(report_run *run, int64_t n, hpc_arena *a); /* sets name and label */
 void report_release(report_run *r);
@@ -38,7 +42,7 @@ int64_t report_diverged_row(const report_run *r);
  * where there are none. The window shrinks at the beginning, where losses fall fast. out: n. */
 int report_smooth(double *out, const double *y, const double *skipped, int64_t n, int64_t window);
 
-/* ---- report_config.c: settings ---- */
+/* ---- config.c: settings ---- */
 /* The value of a key of config.json as text; NULL: the run has no such key. */
 int report_setting(const char **out, const report_run *r, hpc_arena *a, const char *key);
 /* Keys of all runs, in the order of config.json. */
@@ -49,7 +53,7 @@ int report_differences(hpc_texts *out, const report_run *run, int64_t n, hpc_are
 int report_common(const char **out, const report_run *run, int64_t n, hpc_arena *a,
                   const hpc_texts *differences);
 
-/* ---- report_summary.c: what terminal and page begin with ---- */
+/* ---- summary.c: what terminal and page begin with ---- */
 typedef struct report_table { /* a row for each run; the first column is its label */
     const char **head;
     const char **cell; /* rows * columns */
@@ -65,10 +69,10 @@ int report_summarise(report_summary *out, const report_run *run, int64_t n, hpc_
 enum { REPORT_TEXT = 48 };
 const char *report_duration(char out[REPORT_TEXT], double seconds); /* "2.1 s", "3.5 h" */
 
-/* ---- report_text.c ---- */
+/* ---- text.c ---- */
 void report_text(hpc_buf *out, const report_summary *s, int width);
 
-/* ---- report_plot.c ---- */
+/* ---- plot.c ---- */
 typedef struct report_panels {
     hpc_plot *plot;
     const char **note; /* by plot: what the reader must know about it; "" */
@@ -82,7 +86,7 @@ const char *report_title(hpc_arena *a, const report_run *run, int64_t n);
 /* Draws runs along x to a .png or .svg file. */
 int report_draw(const char *path, const report_run *run, int64_t n, report_x x);
 
-/* ---- report_page.c ---- */
+/* ---- page.c ---- */
 int report_page(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, report_x x);
 
 #endif

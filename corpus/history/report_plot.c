@@ -1,11 +1,11 @@
 /*
- * perf_report_plot.c: a series as a plot: costs along the commits of the main line, those of
- * branches between them, levels, change points, labels, and what failed.
+ * Plot of a series: costs along the commits of the main line, branches between them, levels, change
+ * points, labels and failures.
  */
 #include <math.h>
 #include <string.h>
 
-#include "cmd/perf_report.h"
+#include "corpus/history/report.h"
 
 enum {
     MARKED = 600, /* commits, with a dot each; of more a line alone is drawn */
@@ -288,9 +288,9 @@ static void put_effect(hpc_buf *out, const drawing *d, const perf_point *p)
 
 static int put_failure(hpc_buf *out, hpc_arena *a, const perf_failure *f)
 {
-    const char *words = hpc_cmd_line(a, f->words, 200);
-    const char *outcome = hpc_cmd_line(a, f->outcome, 40);
-    const char *stage = hpc_cmd_line(a, f->stage, 40);
+    const char *words = hpc_arena_line(a, f->words, 200);
+    const char *outcome = hpc_arena_line(a, f->outcome, 40);
+    const char *stage = hpc_arena_line(a, f->stage, 40);
     if (!words || !outcome || !stage) return HPC_E_NOMEM;
     return hpc_buf_printf(out, "\nthe %s %s: %s", stage, outcome, words);
 }
@@ -338,10 +338,10 @@ static int put_labels(hpc_plot *out, const drawing *d)
     char first[PERF_REPORT_TEXT], last[PERF_REPORT_TEXT];
     const perf_commit *a = perf_report_commit(s, d->place[0]);
     const perf_commit *b = perf_report_commit(s, d->place[d->n - 1]);
-    const char *command = hpc_cmd_line(d->arena, s->command, 80);
-    const char *machine = hpc_cmd_line(d->arena, s->machine, 60);
-    const char *metric = hpc_cmd_line(d->arena, s->metric, 40);
-    const char *build = hpc_cmd_line(d->arena, s->builds ? perf_report_built(s) : "", 60);
+    const char *command = hpc_arena_line(d->arena, s->command, 80);
+    const char *machine = hpc_arena_line(d->arena, s->machine, 60);
+    const char *metric = hpc_arena_line(d->arena, s->metric, 40);
+    const char *build = hpc_arena_line(d->arena, s->builds ? perf_report_built(s) : "", 60);
     if (!command || !machine || !metric || !build) return HPC_E_NOMEM;
     out->title = s->builds ? hpc_arena_text(d->arena, "%s of '%s' on %s, built by '%s'", metric,
                                             command, machine, build)

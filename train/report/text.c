@@ -1,10 +1,11 @@
 /*
- * report_text.c: the summary of a training report on a terminal. Lines fit its width: sentences are
+ * The summary of a training report on a terminal. Lines fit its width: sentences are
  * wrapped, and columns that do not fit follow in a table of their own.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "cmd/report.h"
+#include "train/report/report.h"
 
 static int columns_of(const char *text)
 {

@@ -1,10 +1,10 @@
 /*
- * report_plot.c: runs of a training report as plots, for pictures and for the page.
+ * Runs of a training report as plots, for pictures and for the page.
  *
  * Long runs are drawn by the least and the largest value of each part, so that spikes stay; means
  * are taken first. A diverged run does not set the scale of the others.
  */
-#include "cmd/report.h"
+#include "train/report/report.h"
 
 #include <math.h>
 #include <string.h>

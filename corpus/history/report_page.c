@@ -1,14 +1,13 @@
 /*
- * perf_report_page.c: the page of `hpccoder perf report`: needs no script, no other file and no
- * network.
+ * HTML page of a report on performance histories. The page needs no script, other file or network.
  *
- * All that comes from commits, logs and commands was made fit to be shown by hpc_cmd_line, and
- * goes through hpc_plot_escape.
+ * Text from commits, logs and commands passes through hpc_arena_line and hpc_plot_escape.
  */
 #include <math.h>
 #include <string.h>
 
-#include "cmd/perf_report.h"
+#include "corpus/history/report.h"
+#include "runtime/plot/html.h"
 
 enum { WIDTH = 1160, HEIGHT = 420, ROWS = 500 /* of a table */ };
 
@@ -26,8 +25,8 @@ static void put_id(hpc_buf *out, const perf_shown *s, int64_t at)
 static void put_share(hpc_buf *out, double change, double low, double high)
 {
     char text[PERF_REPORT_TEXT];
-    hpc_cmd_page_cell(out, change > 0 ? "n slower" : "n faster", perf_report_share(text, change));
-    hpc_cmd_page_cell(out, "", perf_report_range(text, low, high));
+    hpc_html_cell(out, change > 0 ? "n slower" : "n faster", perf_report_share(text, change));
+    hpc_html_cell(out, "", perf_report_range(text, low, high));
 }
 
 static void put_commit(hpc_buf *out, const perf_shown *s, int64_t at)
@@ -36,12 +35,12 @@ static void put_commit(hpc_buf *out, const perf_shown *s, int64_t at)
     hpc_buf_text(out, "<td>");
     put_id(out, s, at);
     hpc_buf_text(out, "</td>");
-    hpc_cmd_page_cell(out, "", perf_report_date(date, perf_report_commit(s, at)->time));
+    hpc_html_cell(out, "", perf_report_date(date, perf_report_commit(s, at)->time));
 }
 
 static void put_subject(hpc_buf *out, const perf_report *r, const perf_shown *s, int64_t at)
 {
-    if (r->repository) hpc_cmd_page_cell(out, "wrap", s->of->subject[at]);
+    if (r->repository) hpc_html_cell(out, "wrap", s->of->subject[at]);
 }
 
 /* Below that digits say nothing: no noise is known so far out. */
@@ -54,7 +53,7 @@ static void put_chance(hpc_buf *out, double p)
 static void open_table(hpc_buf *out, const char *title, const char *columns, bool subjects)
 {
     hpc_buf_printf(out, "<h3>%s</h3>\n", title);
-    hpc_cmd_page_columns(out, columns);
+    hpc_html_columns(out, columns);
     hpc_buf_text(out, subjects ? "<th>subject</th></tr>\n" : "</tr>\n");
 }
 
@@ -120,13 +119,13 @@ static void put_label(hpc_buf *out, const perf_report *r, const perf_shown *s, i
     const perf_point *p = &s->curve->point[k];
     hpc_buf_text(out, "<tr>");
     put_share(out, p->effect.change, p->effect.low, p->effect.high);
-    hpc_cmd_page_cell(out, perf_label_name(p->effect.label), perf_label_name(p->effect.label));
+    hpc_html_cell(out, perf_label_name(p->effect.label), perf_label_name(p->effect.label));
     put_commit(out, s, k);
     hpc_buf_text(out, "<td>");
     put_id(out, s, p->base);
     hpc_buf_text(out, "</td>");
     put_chance(out, p->effect.q);
-    hpc_cmd_page_cell(out, "n", perf_report_cost(text, s, p->median));
+    hpc_html_cell(out, "n", perf_report_cost(text, s, p->median));
     hpc_buf_printf(out, "<td class=\"n\">%lld</td>", (long long)p->samples.n);
     put_subject(out, r, s, k);
     hpc_buf_text(out, "</tr>\n");
@@ -157,9 +156,9 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
             open_table(out, "Failed builds and runs", "commit|date|what|end of the log",
                        r->repository);
         if (n++ >= ROWS) continue;
-        const char *stage = hpc_cmd_line(r->arena, f->stage, 40);
-        const char *outcome = hpc_cmd_line(r->arena, f->outcome, 40);
-        const char *words = hpc_cmd_line(r->arena, f->words, PERF_WORDS);
+        const char *stage = hpc_arena_line(r->arena, f->stage, 40);
+        const char *outcome = hpc_arena_line(r->arena, f->outcome, 40);
+        const char *words = hpc_arena_line(r->arena, f->words, PERF_WORDS);
         if (!stage || !outcome || !words) return HPC_E_NOMEM;
         hpc_buf_text(out, "<tr>");
         put_commit(out, s, k);
@@ -168,7 +167,7 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
         hpc_buf_text(out, " ");
         hpc_plot_escape(out, outcome);
         hpc_buf_text(out, "</td>");
-        hpc_cmd_page_cell(out, "wrap", words);
+        hpc_html_cell(out, "wrap", words);
         put_subject(out, r, s, k);
         hpc_buf_text(out, "</tr>\n");
     }
@@ -241,7 +240,7 @@ out:
 int perf_report_page(hpc_buf *out, const perf_report *r)
 {
     int rc = HPC_OK;
-    hpc_cmd_page_open(out, "Measured cost per commit", style);
+    hpc_html_open(out, "Measured cost per commit", style);
     hpc_buf_text(out, "<h1>Measured cost per commit</h1>\n"
                       "<p class=\"dim\">Every metric is a cost: +10 % is slower. Point at a plot "
                       "to see the commit. Pale strips mark the intervals of change points.</p>\n");
@@ -250,7 +249,7 @@ int perf_report_page(hpc_buf *out, const perf_report *r)
     else if (r->n > 1)
         put_changes(out, r, NULL);
     for (int64_t k = 0; k < r->n; k++) TRY(put_series(out, r, &r->item[k]));
-    TRY(hpc_cmd_page_close(out));
+    TRY(hpc_html_close(out));
 out:
     return rc;
 }

@@ -1,12 +1,12 @@
 /*
- * report_summary.c: the summary of a training report, for the terminal and for the page: sentences
+ * The summary of a training report, for the terminal and for the page: sentences
  * on all runs, their results, and the settings in which they differ.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "cmd/page.h"
-#include "cmd/report.h"
+#include "train/report/report.h"
 
 enum { SENTENCES = 8, NAMED = 8 /* settings in a sentence */ };
 
@@ -346,7 +346,7 @@ static int add_differences(builder *b)
     TRY(make_table(t, b->arena, b->n, b->differences.n + 1));
     t->head[0] = "run";
     for (int64_t c = 1; c < t->columns; c++) {
-        t->head[c] = hpc_cmd_line(b->arena, b->differences.item[c - 1], 40);
+        t->head[c] = hpc_arena_line(b->arena, b->differences.item[c - 1], 40);
         TRY(t->head[c] ? HPC_OK : HPC_E_NOMEM);
     }
     for (int64_t k = 0; k < b->n; k++) {

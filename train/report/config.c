@@ -1,11 +1,10 @@
 /*
- * report_config.c: settings of the runs of a training report, from their config.json: which differ,
+ * Settings of the runs of a training report, from their config.json: which differ,
  * and which of the main ones are common.
  */
 #include <string.h>
 
-#include "cmd/page.h"
-#include "cmd/report.h"
+#include "train/report/report.h"
 
 enum { VALUE = 40 };
 
@@ -47,7 +46,7 @@ int report_setting(const char **out, const report_run *r, hpc_arena *a, const ch
     *out = NULL;
     if (!v) return HPC_OK;
     put_value(&text, v);
-    *out = text.failed ? NULL : hpc_cmd_line(a, text.data ? text.data : "", VALUE);
+    *out = text.failed ? NULL : hpc_arena_line(a, text.data ? text.data : "", VALUE);
     hpc_buf_release(&text);
     return *out ? HPC_OK : HPC_E_NOMEM;
 }

@@ -1,12 +1,12 @@
 /*
- * report_run.c: runs of a training report: metrics.csv and config.json, aggregates, names.
+ * Runs of a training report: metrics.csv and config.json, aggregates, names.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/page.h"
-#include "cmd/report.h"
+#include "train/report/report.h"
 
 enum { LABEL = 32, DIVERGED = 5 /* steps at the end without a usable loss */ };
 
@@ -120,20 +120,18 @@ out:
 int report_read_config(report_run *r, hpc_arena *a)
 {
     const char *file = hpc_arena_text(a, "%s/config.json", r->path);
-    char line[640];
     if (!file) return HPC_E_NOMEM;
     if (!hpc_file_exists(file)) return HPC_OK;
     int rc = hpc_json_read(&r->config, file);
     if (rc == HPC_E_NOMEM) return rc;
     if (rc >= 0 && hpc_json_kind_of(r->config) == HPC_JSON_OBJECT) return HPC_OK;
     if (rc >= 0) hpc_fail(HPC_E_FORMAT, "%.300s is not a JSON object", file);
-    snprintf(line, sizeof line, "%.500s; the report leaves its settings out",
-             hpc_error_get()->text);
+    r->warning =
+        hpc_arena_text(a, "%.500s; the report leaves its settings out", hpc_error_get()->text);
     hpc_error_clear();
     hpc_json_free(r->config);
     r->config = NULL;
-    hpc_cmd_warn(line, (void *)(uintptr_t) "report");
-    return HPC_OK;
+    return r->warning ? HPC_OK : HPC_E_NOMEM;
 }
 
 void report_release(report_run *r)
@@ -207,7 +205,7 @@ static int is_alone(bool *out, const report_run *run, int64_t n, int64_t k, int 
 /* Keeps the end of a long label, which tells runs apart. */
 static const char *fit(hpc_arena *a, const char *text)
 {
-    const char *line = hpc_cmd_line(a, text, PATH_MAX);
+    const char *line = hpc_arena_line(a, text, PATH_MAX);
     size_t n = line ? strlen(line) : 0;
     if (n <= LABEL) return line;
     const char *from = line + n - LABEL + 3;

@@ -1,14 +1,15 @@
 /*
- * report_page.c: a training report as one HTML page: summary, plots, and folded tables of numbers
+ * A training report as one HTML page: summary, plots, and folded tables of numbers
  * and settings. It needs no script, no gnuplot and no other file.
  *
  * Each plot occurs twice, for wide and for narrow windows; the style sheet shows one of them.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "cmd/page.h"
-#include "cmd/report.h"
+#include "runtime/plot/html.h"
+#include "train/report/report.h"
 
 enum { WIDE_WIDTH = 1160, WIDE_HEIGHT = 420, NARROW_WIDTH = 350, NARROW_HEIGHT = 310 };
 enum { POINTS = 3000, MOST = 500, LEAST = 60 /* of a line, by the number of runs */, HINTS = 60 };
@@ -44,7 +45,7 @@ static void put_header(hpc_buf *out, const char *text, bool number)
 
 static void put_table(hpc_buf *out, const report_table *t)
 {
-    hpc_cmd_page_columns(out, "");
+    hpc_html_columns(out, "");
     for (int64_t c = 0; c < t->columns; c++) put_header(out, t->head[c], t->number[c]);
     hpc_buf_text(out, "</tr>\n");
     for (int64_t r = 0; r < t->rows; r++) {
@@ -54,8 +55,8 @@ static void put_table(hpc_buf *out, const report_table *t)
         hpc_buf_text(out, "</td>");
         for (int64_t c = 1; c < t->columns; c++) {
             bool best = t->best[r * t->columns + c];
-            hpc_cmd_page_cell(out, t->number[c] ? (best ? "n best" : "n") : "",
-                              t->cell[r * t->columns + c]);
+            hpc_html_cell(out, t->number[c] ? (best ? "n best" : "n") : "",
+                          t->cell[r * t->columns + c]);
         }
         hpc_buf_text(out, "</tr>\n");
     }
@@ -132,7 +133,7 @@ static void put_number(hpc_buf *out, double v)
     char text[48] = "";
     if (isfinite(v))
         snprintf(text, sizeof text, v == floor(v) && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);
-    hpc_cmd_page_cell(out, "n", text);
+    hpc_html_cell(out, "n", text);
 }
 
 static void put_row(hpc_buf *out, const report_run *r, const double *mean, int64_t row)
@@ -143,7 +144,7 @@ static void put_row(hpc_buf *out, const report_run *r, const double *mean, int64
     hpc_buf_text(out, "<tr>");
     put_number(out, r->t.column[HPC_METRIC_STEP][row]);
     put_number(out, r->t.column[HPC_METRIC_TOKENS][row]);
-    hpc_cmd_page_cell(out, "n", report_duration(time, r->seconds[row]));
+    hpc_html_cell(out, "n", report_duration(time, r->seconds[row]));
     put_number(out, r->t.column[HPC_METRIC_LOSS][row]);
     put_number(out, mean[row]);
     for (size_t k = 0; k < sizeof after / sizeof *after; k++)
@@ -164,7 +165,7 @@ static int put_numbers(hpc_buf *out, hpc_arena *a, const report_run *r, int64_t 
     hpc_buf_text(out, "<details><summary>Numbers of ");
     hpc_plot_escape(out, r->label);
     hpc_buf_text(out, "</summary>\n");
-    hpc_cmd_page_columns(out, "#step|#tokens|#time|#loss");
+    hpc_html_columns(out, "#step|#tokens|#time|#loss");
     hpc_buf_printf(out, "<th class=\"n\">mean of %lld</th>", (long long)r->window);
     hpc_buf_text(out, "<th class=\"n\">validation</th><th class=\"n\">learning rate</th>"
                       "<th class=\"n\">gradient norm</th><th class=\"n\">tokens/s</th><th></th>"
@@ -181,11 +182,11 @@ static int put_setting(hpc_buf *out, hpc_arena *a, const report_run *run, int64_
 {
     int rc = HPC_OK;
     hpc_buf_text(out, "<tr>");
-    hpc_cmd_page_cell(out, "", key);
+    hpc_html_cell(out, "", key);
     for (int64_t k = 0; k < n; k++) {
         const char *value;
         TRY(report_setting(&value, &run[k], a, key));
-        hpc_cmd_page_cell(out, "", value ? value : "-");
+        hpc_html_cell(out, "", value ? value : "-");
     }
     hpc_buf_text(out, "</tr>\n");
 out:
@@ -200,7 +201,7 @@ static int put_settings(hpc_buf *out, hpc_arena *a, const report_run *run, int64
     TRY(report_keys(&keys, run, n, a));
     if (keys.n == 0) goto out;
     hpc_buf_text(out, "<details><summary>All settings</summary>\n");
-    hpc_cmd_page_columns(out, "setting");
+    hpc_html_columns(out, "setting");
     for (int64_t k = 0; k < n; k++) put_header(out, run[k].label, false);
     hpc_buf_text(out, "</tr>\n");
     for (int64_t k = 0; k < keys.n; k++) TRY(put_setting(out, a, run, n, keys.item[k]));
@@ -215,7 +216,7 @@ int report_page(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, re
     int64_t rows = within(ROWS / n, ROWS_LEAST, ROWS_MOST);
     int rc = title ? HPC_OK : HPC_E_NOMEM;
     if (rc < 0) return rc;
-    hpc_cmd_page_open(out, title, style);
+    hpc_html_open(out, title, style);
     hpc_buf_text(out, "<h1>Training report</h1>\n<p class=\"dim\">");
     hpc_plot_escape(out, title);
     hpc_buf_text(out, "</p>\n");
@@ -224,7 +225,7 @@ int report_page(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, re
     hpc_buf_text(out, "<h2>Tables</h2>\n");
     for (int64_t k = 0; k < n; k++) TRY(put_numbers(out, a, &run[k], rows));
     TRY(put_settings(out, a, run, n));
-    TRY(hpc_cmd_page_close(out));
+    TRY(hpc_html_close(out));
 out:
     return rc;
 }

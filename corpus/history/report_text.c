@@ -1,11 +1,11 @@
 /*
- * perf_report_text.c: what `hpccoder perf report` prints: tables for people, JSON
- * for programs.
+ * Report on performance histories as text tables and as JSON.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "cmd/perf_report.h"
+#include "corpus/history/report.h"
 
 enum { SHORT = 12 }; /* digits of an id */
 
@@ -166,7 +166,7 @@ static int put_failure_json(hpc_json_out *w, hpc_arena *a, const perf_shown *s, 
     hpc_json_open(w, NULL, '{');
     put_commit_json(w, "commit", s, k);
     for (int i = 0; i < 3; i++) {
-        const char *line = hpc_cmd_line(a, text[i], PERF_WORDS);
+        const char *line = hpc_arena_line(a, text[i], PERF_WORDS);
         if (!line) return HPC_E_NOMEM;
         hpc_json_put_text(w, key[i], line);
     }
