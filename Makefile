@@ -70,7 +70,6 @@ MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }
 SHARED := peer spm clang mpi nccl
 PARTS_device := cpu ref mock
 PARTS_program := op run prove
-PARTS_corpus := history
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
 module = SRC_$(1) := $(call sources,$(1),$(2))$(if $(call sources,$(1),$(2)),$(eval ROOMS += $(1)))
 $(foreach m,$(MODULES),$(eval $(call module,$(word 1,$(subst :, ,$(m))),$(word 2,$(subst :, ,$(m))))))
@@ -167,8 +166,8 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
-UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% serve/fix git/delta git/inflate% git/loose \
-    git/packs_damaged git/range git/export $(addprefix corpus/,near history perf% chunk secrets store pack_encode pack_order harvest_resume) \
+UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% history/% serve/fix git/delta git/inflate% git/loose \
+    git/packs_damaged git/range git/export $(addprefix corpus/,near chunk secrets store pack_encode pack_order harvest_resume) \
     $(addprefix tokenizer/,spm nfc pre% byte_level) $(addprefix model/,gguf% families pilot packed files) device/ref% device/kernels_vecmath \
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)
 UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)

@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "corpus/corpus.h"
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "infer/perf/example.h"
 #include "infer/perf/judge.h"
 #include "infer/perf/language.h"

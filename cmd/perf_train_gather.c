@@ -442,7 +442,7 @@ static int add_file(train_set *set, train_row *row, const train_options *o)
     hpc_buf text = {0};
     source s = {0};
     int rc = HPC_OK;
-    rc = hpc_corpus_read_text(&text, row->path, HPC_PERF_EXAMPLES_MOST);
+    rc = hpc_file_read_text(&text, row->path, HPC_PERF_EXAMPLES_MOST);
     TRY(rc == HPC_E_IO && !hpc_file_exists(row->path) ? HPC_E_ARG : rc);
     TRY(hpc_perf_examples_parse(&file, &text, row->path));
     for (int64_t k = 0; k < file.n; k++) {

@@ -1,11 +1,11 @@
 /*
- * report.c: `hpccoder report`: runs of training compared, as text, JSON, pictures and a page
- * (report_text.c, _plot.c, _page.c).
+ * `hpccoder report`: options and output of the comparison of training runs (train/report).
  */
-#include "cmd/report.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "cmd/cmd.h"
+#include "train/report/report.h"
 
 typedef struct report_options {
     const char *out, *x;
@@ -109,7 +109,10 @@ static int run_report(void *opaque, int argc, char **argv)
     for (int k = 0; axes[k]; k++)
         if (strcmp(axes[k], o->x) == 0) x = k;
     for (int k = 0; k < argc; k++) TRY(report_read(&run[k], a, argv[k], o->smooth));
-    for (int k = 0; k < argc && (page || !o->json); k++) TRY(report_read_config(&run[k], a));
+    for (int k = 0; k < argc && (page || !o->json); k++) {
+        TRY(report_read_config(&run[k], a));
+        if (run[k].warning) hpc_cmd_warn(run[k].warning, (void *)(uintptr_t) "report");
+    }
     TRY(report_name(run, argc, a));
     if (page)
         TRY(save_page(a, o->out, run, argc, (report_x)x));

@@ -241,9 +241,9 @@ typedef struct hpc_pack_result {
     int64_t pairs_n, broad_n, held_out_n[HPC_REASON_N];
 } hpc_pack_result;
 int hpc_corpus_pack(hpc_pack_result *out, const hpc_pack_options *options);
-
-/* Reads a text file, decompressing zstd; at most `most` bytes. */
-int hpc_corpus_read_text(hpc_buf *out, const char *path, size_t most);
+/* The split of pair k of n pairs of commits in order of time: the last 10 % are for validation and
+ * tests, so that a model never learns from the future of what it predicts. */
+hpc_split hpc_corpus_pair_split(int64_t k, int64_t n);
 
 /* ---- counts --------------------------------------------------------------------------- */
 typedef enum hpc_stats_key {

@@ -11,7 +11,7 @@
 
 #include "corpus/pack.h"
 #include "corpus/pack_change.h"
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "corpus/priv.h"
 
 enum { LABEL_COLUMN, ANSWER_COLUMN, CHANGE_COLUMN, PAIR_COLUMN };
@@ -97,16 +97,24 @@ out:
     return rc;
 }
 
+hpc_split hpc_corpus_pair_split(int64_t k, int64_t n)
+{
+    int64_t train = n - n / 10, validation = n - n / 20;
+    return k < train ? HPC_SPLIT_TRAIN : k < validation ? HPC_SPLIT_VALIDATION : HPC_SPLIT_TEST;
+}
+
 static int load_pairs(perf_plan *plan, const pack *p)
 {
     perf_db *db = NULL;
     int rc = HPC_OK;
     TRY(perf_db_open(&db, p->options->perf));
     TRY(perf_pairs_load(&plan->pairs, db, NULL));
-    while (plan->lo < plan->pairs.n && perf_split(plan->lo, plan->pairs.n) != p->options->split)
+    while (plan->lo < plan->pairs.n &&
+           hpc_corpus_pair_split(plan->lo, plan->pairs.n) != p->options->split)
         plan->lo++;
     plan->hi = plan->lo;
-    while (plan->hi < plan->pairs.n && perf_split(plan->hi, plan->pairs.n) == p->options->split)
+    while (plan->hi < plan->pairs.n &&
+           hpc_corpus_pair_split(plan->hi, plan->pairs.n) == p->options->split)
         plan->hi++;
 out:
     perf_db_close(db);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "corpus/history/priv.h"
-#include "corpus/perf_label.h"
+#include "corpus/history/label.h"
 
 typedef struct member { /* a commit that is being measured */
     int64_t at;         /* in the range */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "corpus/history/compare.h"
-#include "corpus/perf_priv.h"
+#include "corpus/history/database_priv.h"
 
 typedef struct series {
     hpc_map *place; /* of a commit's id in `commit` */

@@ -1,15 +1,16 @@
 /*
  * history.h: measuring commits of a repository: each is written to a folder of its own, built and
- * run by the user's commands, and what the runs cost goes to a performance history (corpus/perf.h).
+ * run by the user's commands, and what the runs cost goes to a performance history
+ * (corpus/history/database.h).
  *
  * The repository is only read. Commands are the user's own and run as the user, under limits of
  * time and memory, and all that they leave running is ended. Whatever was measured is in the
  * database at once, so that a run that is killed goes on where it was.
  */
-#ifndef HPC_CORPUS_HISTORY_H
-#define HPC_CORPUS_HISTORY_H
+#ifndef HPC_HISTORY_H
+#define HPC_HISTORY_H
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "runtime/git/git.h"
 
 /* ---- metrics: each a cost, less of it is better ------------------------------------------------

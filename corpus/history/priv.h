@@ -1,14 +1,14 @@
 /*
  * priv.h: what the files of this folder share.
  */
-#ifndef HPC_CORPUS_HISTORY_PRIV_H
-#define HPC_CORPUS_HISTORY_PRIV_H
+#ifndef HPC_HISTORY_PRIV_H
+#define HPC_HISTORY_PRIV_H
 
 #include <limits.h>
 
 #include "corpus/history/history.h"
 #include "runtime/proc/proc.h"
-#include "runtime/source/heat.h"
+#include "corpus/history/hot_line.h"
 
 /* ---- facts.c: the machine, and what was asked ---- */
 int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine);

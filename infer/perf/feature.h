@@ -11,7 +11,7 @@
 #define HPC_PERF_FEATURE_H
 
 #include "infer/perf/change.h"
-#include "runtime/source/heat.h"
+#include "corpus/history/hot_line.h"
 
 #ifdef __cplusplus
 extern "C" {

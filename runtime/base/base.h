@@ -84,6 +84,9 @@ hpc_arena *hpc_arena_create(size_t block_bytes); /* 0: a default */
 void hpc_arena_free(hpc_arena *a);
 void *hpc_arena_alloc(hpc_arena *a, size_t n, size_t size); /* aligned to 16, zeroed */
 char *hpc_arena_text(hpc_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Turns untrusted text into one line of UTF-8: drops control characters and those that change the
+ * writing direction, joins white space, and cuts after `most` bytes with "...". NULL: no memory. */
+const char *hpc_arena_line(hpc_arena *a, const char *text, size_t most);
 hpc_arena_mark hpc_arena_here(const hpc_arena *a);
 void hpc_arena_rewind(hpc_arena *a, hpc_arena_mark mark); /* keeps the blocks for reuse */
 size_t hpc_arena_bytes(const hpc_arena *a);               /* reserved from the system */
@@ -119,6 +122,8 @@ typedef struct hpc_file_view { /* a read-only mapping */
     void *priv;
 } hpc_file_view;
 int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* refuses more than limit */
+/* Reads a text file and decompresses it if it consists of zstd frames; refuses more than limit. */
+int hpc_file_read_text(hpc_buf *out, const char *path, size_t limit);
 int hpc_file_open(hpc_file_view *out, const char *path);
 /* That part is not needed soon: what of it is in memory goes, and comes back when it is touched. */
 void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes);

@@ -4,7 +4,7 @@
  */
 #include "tests/corpus/sources.h"
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "runtime/shard/shard.h"
 #include "tests/support/command.h"
 #include "tests/support/ended.h"

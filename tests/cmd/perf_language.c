@@ -4,7 +4,7 @@
  */
 #include "tests/git/repository.h"
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "infer/perf/example.h"
 #include "tests/perf/untaught.h"
 #include "tests/support/command.h"

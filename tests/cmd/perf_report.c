@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "tests/support/command.h"
 #include "tests/support/picture.h"
 

@@ -5,7 +5,7 @@
 
 #include "tests/git/repository.h"
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "tests/support/command.h"
 
 enum { COMMITS = 61, ID = 41 };

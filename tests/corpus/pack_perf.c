@@ -6,7 +6,7 @@
 
 #include "corpus/pack.h"
 #include "corpus/pack_change.h"
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "runtime/shard/shard.h"
 
 #define OURS "tests/fixtures/tokenizer/ours.model"
@@ -472,15 +472,37 @@ static void test_allocations_fail(void **state)
     assert_true(failures > 3);
 }
 
+static void test_splits_pairs_by_time(void **state)
+{
+    (void)state;
+    int64_t n[HPC_SPLIT_N] = {0};
+    hpc_split last = HPC_SPLIT_TRAIN;
+    for (int64_t k = 0; k < 1000; k++) {
+        hpc_split s = hpc_corpus_pair_split(k, 1000);
+        assert_true(s >= last);
+        last = s;
+        n[s]++;
+    }
+    assert_int_equal(n[HPC_SPLIT_TRAIN], 900);
+    assert_int_equal(n[HPC_SPLIT_VALIDATION], 50);
+    assert_int_equal(n[HPC_SPLIT_TEST], 50);
+    assert_int_equal(hpc_corpus_pair_split(0, 1), HPC_SPLIT_TRAIN);
+}
+
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_PLACE(test_changes),           IN_A_PLACE(test_changes_that_are_not_taken),
-        IN_A_PLACE(test_a_history),         IN_A_PLACE(test_secrets),
-        IN_A_PLACE(test_held_out),          IN_A_PLACE(test_another_sketch),
-        IN_A_PLACE(test_what_does_not_fit), IN_A_PLACE(test_allocations_fail),
+        IN_A_PLACE(test_changes),
+        IN_A_PLACE(test_changes_that_are_not_taken),
+        IN_A_PLACE(test_a_history),
+        IN_A_PLACE(test_secrets),
+        IN_A_PLACE(test_held_out),
+        IN_A_PLACE(test_another_sketch),
+        IN_A_PLACE(test_what_does_not_fit),
+        IN_A_PLACE(test_allocations_fail),
+        cmocka_unit_test(test_splits_pairs_by_time),
     };
     return cmocka_run_group_tests_name("corpus/pack_perf", tests, NULL, NULL);
 }

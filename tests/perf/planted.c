@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "corpus/perf.h"
+#include "corpus/history/database.h"
 #include "tests/support/command.h"
 
 /* ---- measuring ---- */

@@ -8,7 +8,7 @@
 
 #include "tests/git/repository.h"
 
-#include "corpus/perf_label.h"
+#include "corpus/history/label.h"
 
 #define PLANTED_FOLDER "tests/perf/planted"
 

@@ -1,0 +1,43 @@
+/*
+ * perf_priv.h: what database.c and database_add.c share: the open database.
+ */
+#ifndef HPC_HISTORY_DATABASE_PRIV_H
+#define HPC_HISTORY_DATABASE_PRIV_H
+
+#include <sqlite3.h>
+
+#include "corpus/history/database.h"
+
+enum { /* statements of a database that is written */
+       PERF_ADD_COMMIT,
+       PERF_ADD_BASE,
+       PERF_ADD_SERIES,
+       PERF_ADD_VALUE,
+       PERF_ADD_SESSION,
+       PERF_ADD_ATTEMPT,
+       PERF_ADD_PROFILE,
+       PERF_COUNT,
+       PERF_FIND_ATTEMPT,
+       PERF_WRITES
+};
+
+struct perf_db {
+    sqlite3 *db;
+    hpc_buf path;
+    sqlite3_stmt *commits, *samples;   /* when read */
+    sqlite3_stmt *products, *failures; /* NULL: version 1 has none */
+    sqlite3_stmt *series;
+    sqlite3_stmt *write[PERF_WRITES]; /* when written */
+    int64_t version;                  /* of what is read */
+    int64_t session;                  /* that samples are of; 0: none */
+};
+
+/* database.c */
+int perf_refused(const perf_db *d, int code); /* of SQLite, as one of ours */
+int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql);
+int perf_run(perf_db *d, const char *sql);
+/* database_add.c: tables and statements; a database of an older version, or none (0), gets what it
+ * lacks. */
+int perf_add_open(perf_db *d, int64_t version);
+
+#endif

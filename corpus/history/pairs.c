@@ -1,0 +1,232 @@
+/*
+ * pairs.c: which commits made a program slower or faster than what was measured before them,
+ * over all series of a history.
+ *
+ * It knows nothing of what the commits changed; when a change is one is label.c's business.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/history/line.h"
+
+typedef struct commit { /* of the same place in the line */
+    int64_t base;       /* of its pair */
+    int64_t first, n;   /* its samples in the series at hand */
+    int64_t decided[PERF_UNDECIDED];
+    int64_t seen; /* series that it and its base have */
+    double change[PERF_UNDECIDED];
+} commit;
+typedef struct history {
+    perf_line line;
+    commit *item;
+    bool *measured;  /* in the series at hand */
+    int64_t *base;   /* in it, of each commit */
+    int64_t *source; /* whose samples stand for it */
+    double *value;   /* of the series */
+    int64_t values_n, values_cap;
+    perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
+    perf_effect *effect;
+    int64_t *paired; /* the commit of each */
+    const perf_pairs_rule *rule;
+    double threshold; /* of the series */
+    hpc_buf metric;
+    int64_t series_n;
+} history;
+
+static perf_samples samples_of(const history *h, const commit *c)
+{
+    return (perf_samples){h->value + c->first, c->n};
+}
+
+static int measure_noise(perf_noise *out, history *h)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < h->line.n; k++)
+        if (h->item[k].n > 0) h->side[0][n++] = samples_of(h, &h->item[k]);
+    return perf_noise_measure(out, h->side[0], n);
+}
+
+static void decide(commit *c, perf_label l, double change)
+{
+    if (c->decided[l]++ == 0 || fabs(change) > fabs(c->change[l])) c->change[l] = change;
+}
+
+/* All series of a commit speak of the same pair: of the first one's. Those that are the same bytes
+ * are decided, and those that were measured are left to be: as many are returned. */
+static int64_t find_pairs(history *h)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < h->line.n; k++) h->measured[k] = h->item[k].n > 0;
+    perf_line_bases(h->base, h->source, &h->line, h->measured);
+    for (int64_t k = 0; k < h->line.n; k++) {
+        commit *c = &h->item[k];
+        int64_t base = h->base[k];
+        if (base < 0 || (c->seen > 0 && c->base != base)) continue;
+        bool same = perf_line_same(&h->line, base, k);
+        if (!same && c->n == 0) continue;
+        c->base = base;
+        c->seen++;
+        if (same) {
+            decide(c, PERF_SAME, 0);
+            continue;
+        }
+        h->side[0][n] = samples_of(h, &h->item[h->source[base]]);
+        h->side[1][n] = samples_of(h, c);
+        h->paired[n++] = k;
+    }
+    return n;
+}
+
+static int judge_series(history *h)
+{
+    perf_rule rule = PERF_RULE_DEFAULTS;
+    perf_noise noise;
+    int rc = HPC_OK;
+    rule.threshold = h->threshold;
+    h->series_n++;
+    TRY(measure_noise(&noise, h));
+    int64_t n = find_pairs(h);
+    TRY(perf_effects(h->effect, h->side[0], h->side[1], n, &noise, &rule));
+    for (int64_t k = 0; k < n; k++)
+        if (h->effect[k].label != PERF_UNDECIDED)
+            decide(&h->item[h->paired[k]], h->effect[k].label, h->effect[k].change);
+    for (int64_t k = 0; k < h->line.n; k++) h->item[k].n = 0;
+    h->values_n = 0;
+out:
+    return rc;
+}
+
+static int load_commits(history *h, perf_db *d)
+{
+    int rc = HPC_OK;
+    TRY(perf_line_load(&h->line, d));
+    size_t n = (size_t)h->line.n + 1;
+    h->item = hpc_alloc(n, sizeof *h->item);
+    h->measured = hpc_alloc(n, sizeof *h->measured);
+    h->base = hpc_alloc(n, sizeof *h->base);
+    h->source = hpc_alloc(n, sizeof *h->source);
+    for (int side = 0; side < 2; side++) h->side[side] = hpc_alloc(n, sizeof *h->side[side]);
+    h->effect = hpc_alloc(n, sizeof *h->effect);
+    h->paired = hpc_alloc(n, sizeof *h->paired);
+    bool memory = h->item && h->measured && h->base && h->source && h->side[0] && h->side[1];
+    TRY(memory && h->effect && h->paired ? HPC_OK : HPC_E_NOMEM);
+out:
+    return rc;
+}
+
+static int add_sample(history *h, const char *id, double value)
+{
+    int64_t at = perf_line_find(&h->line, id);
+    int rc = HPC_OK;
+    if (at < 0) return HPC_OK; /* of a commit that nobody told of: it has no parent either */
+    commit *c = &h->item[at];
+    if (c->n >= PERF_RUNS_MOST) return HPC_OK;
+    if (c->n == 0) c->first = h->values_n;
+    TRY(hpc_grow(&h->value, &h->values_cap, h->values_n + 1, sizeof *h->value));
+    h->value[h->values_n++] = value;
+    c->n++;
+out:
+    return rc;
+}
+
+/* Whether its samples are asked for. */
+static int begin_series(bool *wanted, history *h, perf_db *d, int64_t series)
+{
+    const perf_pairs_rule *r = h->rule;
+    int rc = HPC_OK;
+    TRY(perf_db_metric(&h->metric, d, series));
+    *wanted = !r || r->metrics == 0;
+    for (int64_t k = 0; r && k < r->metrics; k++)
+        *wanted = *wanted || strcmp(r->metric[k], h->metric.data) == 0;
+    h->threshold = r && r->threshold > 0 ? r->threshold : perf_metric_threshold(h->metric.data);
+out:
+    return rc;
+}
+
+static int load_samples(history *h, perf_db *d)
+{
+    int64_t series = 0, last = 0;
+    const char *id;
+    double value;
+    bool wanted = false;
+    int rc = HPC_OK;
+    for (bool first = true, more = true;; first = false) {
+        TRY(perf_next_sample(&series, &id, &value, d));
+        more = rc == 1;
+        bool another = first || !more || series != last;
+        if (another && wanted) TRY(judge_series(h));
+        if (!more) break;
+        if (another) TRY(begin_series(&wanted, h, d, series));
+        last = series;
+        if (wanted) TRY(add_sample(h, id, value));
+    }
+out:
+    return rc;
+}
+
+static perf_label label_of(const commit *c)
+{
+    const int64_t *n = c->decided;
+    if (n[PERF_SLOWER] && !n[PERF_FASTER]) return PERF_SLOWER;
+    if (n[PERF_FASTER] && !n[PERF_SLOWER]) return PERF_FASTER;
+    return n[PERF_SAME] && !n[PERF_SLOWER] ? PERF_SAME : PERF_UNDECIDED;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const perf_pair *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return strcmp(x->head, y->head);
+}
+
+static int collect(perf_pairs *out, const history *h)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < h->line.n; k++) {
+        const commit *c = &h->item[k];
+        perf_label l = label_of(c);
+        if (c->seen == 0) continue;
+        out->undecided_n += l == PERF_UNDECIDED;
+        if (l == PERF_UNDECIDED) continue;
+        TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
+        perf_pair *p = &out->item[out->n++];
+        *p = (perf_pair){.time = h->line.item[k].time, .label = l, .change = c->change[l]};
+        memcpy(p->base, h->line.item[c->base].id, PERF_ID);
+        memcpy(p->head, h->line.item[k].id, PERF_ID);
+    }
+    if (out->n > 1) qsort(out->item, (size_t)out->n, sizeof *out->item, compare_pairs);
+out:
+    return rc;
+}
+
+int perf_pairs_load(perf_pairs *out, perf_db *d, const perf_pairs_rule *rule)
+{
+    history h = {.rule = rule};
+    int rc = HPC_OK;
+    *out = (perf_pairs){0};
+    TRY(load_commits(&h, d));
+    TRY(load_samples(&h, d));
+    TRY(collect(out, &h));
+    out->series_n = h.series_n;
+out:
+    hpc_buf_release(&h.metric);
+    perf_line_release(&h.line);
+    hpc_free(h.item);
+    hpc_free(h.measured);
+    hpc_free(h.base);
+    hpc_free(h.source);
+    hpc_free(h.value);
+    hpc_free(h.side[0]);
+    hpc_free(h.side[1]);
+    hpc_free(h.effect);
+    hpc_free(h.paired);
+    if (rc < 0) perf_pairs_release(out);
+    return rc;
+}
+
+void perf_pairs_release(perf_pairs *p)
+{
+    hpc_free(p->item);
+    *p = (perf_pairs){0};
+}
