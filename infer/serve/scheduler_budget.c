@@ -13,11 +13,14 @@ enum {
     WARM_UP = 32, /* tokens before a measurement, */
     SAMPLE = 96   /* and of it */
 };
-static const double NEW = 0.3; /* weight of a new measurement */
+/* Weights of a new measurement. A budget that is exceeded hurts more than one that is not used up.
+ */
+static const double WHEN_SLOWER = 0.6, WHEN_FASTER = 0.2;
 
 static void average(double *mean, double x)
 {
-    *mean = *mean > 0 ? *mean + NEW * (x - *mean) : x;
+    double weight = x > *mean ? WHEN_SLOWER : WHEN_FASTER;
+    *mean = *mean > 0 ? *mean + weight * (x - *mean) : x;
 }
 
 void scheduler_measure(hpc_scheduler *s, int64_t ns, int64_t prompt, bool decodes)
