@@ -8,21 +8,25 @@
 
 enum {
     CHUNK_FIRST = 32, /* before anything is measured */
-    CHUNK_UNIT = 16,  /* a page of the cache: also the least */
-    WARM_UP = 32,     /* tokens before a measurement, */
-    SAMPLE = 96       /* and of it */
+    CHUNK_LEAST = 16, /* shorter ones say little about the rate */
+    CHUNK_MOST = 1 << 20,
+    WARM_UP = 32, /* tokens before a measurement, */
+    SAMPLE = 96   /* and of it */
 };
-static const double NEW = 0.3; /* weight of a new measurement */
+/* Weights of a new measurement. A budget that is exceeded hurts more than one that is not used up.
+ */
+static const double WHEN_SLOWER = 0.6, WHEN_FASTER = 0.2;
 
 static void average(double *mean, double x)
 {
-    *mean = *mean > 0 ? *mean + NEW * (x - *mean) : x;
+    double weight = x > *mean ? WHEN_SLOWER : WHEN_FASTER;
+    *mean = *mean > 0 ? *mean + weight * (x - *mean) : x;
 }
 
 void scheduler_measure(hpc_scheduler *s, int64_t ns, int64_t prompt, bool decodes)
 {
     scheduler_rate *r = &s->rate;
-    if (prompt < CHUNK_UNIT) {
+    if (prompt < CHUNK_LEAST) {
         if (prompt == 0 && decodes) average(&r->step_ns, (double)ns);
         return;
     }
@@ -35,9 +39,7 @@ int64_t scheduler_chunk(const hpc_scheduler *s, bool decodes)
     double ms = (double)(decodes ? s->o.chunk_ms : s->o.chunk_alone_ms);
     if (s->rate.token_ns <= 0) return CHUNK_FIRST;
     double n = ms * 1e6 / s->rate.token_ns;
-    if (n >= 1 << 20) return 1 << 20;
-    int64_t units = (int64_t)n / CHUNK_UNIT;
-    return CHUNK_UNIT * (units > 1 ? units : 1);
+    return n < CHUNK_LEAST ? CHUNK_LEAST : n < CHUNK_MOST ? (int64_t)n : CHUNK_MOST;
 }
 
 /* Other clients' prompts share the time. */
