@@ -50,6 +50,8 @@ LIBRARIES = -ljansson -lsqlite3 -lzstd -lpcre2-8 -lutf8proc -lm -ldl $(LDLIBS)
 ISAS_x86_64  := base avx2 avx512 avx512vnni avx512bf16 amx
 ISAS_aarch64 := neon
 ISAS := $(ISAS_$(shell $(CC) -dumpmachine | cut -d- -f1))
+# Sets of the same vector width share the objects of kernels/vector/.
+width = $(if $(filter avx512%,$(1:amx=avx512)),avx512,$(1))
 ISA_base := -march=x86-64
 ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
@@ -77,10 +79,11 @@ $(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
+VECTORS     := $(wildcard runtime/device/cpu/kernels/vector/*.c)
 FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
 
 obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
-OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
+OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS) $(if $(filter $(i),$(call width,$(i))),$(VECTORS))))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
@@ -115,7 +118,7 @@ $(foreach r,$(ROOMS),$(eval $(call archive,libhpc-$(r),$(r))))
 define isa
 $(B)/%.$(1).o: %.c $(B)/FLAGS
 	$$(call say,CC)
-	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -MMD -MP \
+	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -DHPC_WIDTH_NAME=$(call width,$(1)) -MMD -MP \
 	    -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa,$(i))))

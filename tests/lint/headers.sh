@@ -2,7 +2,7 @@
 # headers.sh BUILD: each header compiles alone as C11; those that other rooms may include (named
 # like their folder) as C++17 too, and all of these together as both.
 . tests/lint/lib.sh
-flags="-I. -I$1 -D_GNU_SOURCE -DHPC_ISA_NAME=base -fopenmp-simd -Wall -Wextra -Werror -fsyntax-only"
+flags="-I. -I$1 -D_GNU_SOURCE -DHPC_ISA_NAME=base -DHPC_WIDTH_NAME=base -fopenmp-simd -Wall -Wextra -Werror -fsyntax-only"
 clang=$(sed -n 's/^FLAGS_clang := //p' "$1/config.mk" 2>/dev/null)
 flags="$flags $clang"
 status=0 all=

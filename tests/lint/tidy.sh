@@ -39,7 +39,7 @@ tidy() { # compiler flags; files on standard input
 {
     product | grep '\.c$' | grep -v '^runtime/device/cpu/kernels/' | tidy ''
     echo "status $?"
-    product | grep '\.c$' | grep '^runtime/device/cpu/kernels/' | tidy "$isa -DHPC_ISA_NAME=base"
+    product | grep '\.c$' | grep '^runtime/device/cpu/kernels/' | tidy "$isa -DHPC_ISA_NAME=base -DHPC_WIDTH_NAME=base"
     echo "status $?"
 } | awk '
     /^[0-9]+ warnings? / || /^Suppressed / || /^Use -header-filter/ { next }

@@ -101,10 +101,10 @@ static inline void attend_fetch(attend_ahead *next, int64_t keys)
 
 /* scores [rows,n] of [rows,ATTEND_KEYS] = q [rows,dim] times n keys; and o [rows,dim] += so many
  * weights times values: for few rows, the bits of cpu_gemm. (attend_few.c) */
-void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
-                                attend_cache k, int64_t n, attend_ahead *next);
-void HPC_ISA(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
-                                attend_cache v, int64_t n, attend_ahead *next);
+void HPC_WIDTH(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
+                                  attend_cache k, int64_t n, attend_ahead *next);
+void HPC_WIDTH(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
+                                  attend_cache v, int64_t n, attend_ahead *next);
 
 /* Refuses starts that do not rise or lead out of the rows. */
 static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,

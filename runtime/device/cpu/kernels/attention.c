@@ -423,11 +423,11 @@ static void few_rows(const hpc_attention_args *a, const shape *s, const task *t,
     for (int64_t h = 0; h < t->key_heads; h++, one.key_head++) {
         scratch mine = of_head(w, s, t, h);
         const float *q = (const float *)mine.q + r0 * s->dim;
-        HPC_ISA(cpu_attend_scores)
+        HPC_WIDTH(cpu_attend_scores)
         (mine.scores + r0 * ATTEND_KEYS, q, rows, s->dim, cache_of(&a->k, s, &one, row), keys, &k);
         soften(a, s, &one, r0, first, keys, &mine);
         const float *by = (const float *)mine.weights + r0 * ATTEND_KEYS;
-        HPC_ISA(cpu_attend_values)
+        HPC_WIDTH(cpu_attend_values)
         (mine.o + r0 * s->dim, s->dim, by, rows, cache_of(&a->v, s, &one, row), keys, &v);
     }
     attend_fetch(&k, later * t->key_heads); /* what is left */

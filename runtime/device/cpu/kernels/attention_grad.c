@@ -246,7 +246,7 @@ static void find_delta(float *delta, const hpc_attention_grad_args *a, const sha
         const float *dout = load(w->row, &a->dout, at, s->dim);
         const float *o = load(w->row2, &a->o, at, s->dim);
         for (int64_t d = 0; d < s->dim; d++) w->row[d] = dout[d] * o[d];
-        delta[r] = HPC_ISA(cpu_sum)(w->row, s->dim);
+        delta[r] = HPC_WIDTH(cpu_sum)(w->row, s->dim);
     }
 }
 

@@ -240,7 +240,7 @@ static void unpack(unpacked *to, const byte_job *job, int64_t u, int64_t units)
     const uint8_t *at = (const uint8_t *)job->panel + panel_bytes(job->b, u);
 
     for (int p = 0; p < job->panels; p++, at += panel_bytes(job->b, units))
-        HPC_ISA(cpu_unpack)(to + p, at, job->b, job->a->narrow, units - u);
+        HPC_WIDTH(cpu_unpack)(to + p, at, job->b, job->a->narrow, units - u);
 }
 
 #if defined(__AVX512VNNI__)

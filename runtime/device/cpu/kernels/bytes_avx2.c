@@ -258,7 +258,7 @@ static void row_q4_k(floats sum, const byte_tile *a, const uint8_t *panel, int64
     for (int64_t u = 0; u < units; u += 2, q += 2 * UNIT) {
         pair256 dot[2] = {{none, none}, {none, none}};
         const uint8_t *lines = panel + 2 * HALVES + (3 + u % BYTES_UNITS / 2 * WORDS) * LINE;
-        if (u % BYTES_UNITS == 0) HPC_ISA(cpu_unpack_scales)(spare, panel);
+        if (u % BYTES_UNITS == 0) HPC_WIDTH(cpu_unpack_scales)(spare, panel);
         fetch(panel, 3 + 4 * WORDS, 2, (int)(u % BYTES_UNITS) / 2, 4, false);
         dot_nibbles(dot[0], dot[1], lines, q, q + UNIT, WORDS);
         for (int i = 0; i < 2; i++) {
@@ -314,7 +314,7 @@ static void row_q5_k(floats sum, const byte_tile *a, const uint8_t *panel, int64
         int in = (int)(u % BYTES_UNITS);
         const uint8_t *high = panel + 2 * HALVES + 3 * LINE;
         const uint8_t *lines = high + (1 + in / 2) * WORDS * LINE;
-        if (in == 0) HPC_ISA(cpu_unpack_scales)(spare, panel);
+        if (in == 0) HPC_WIDTH(cpu_unpack_scales)(spare, panel);
         fetch(panel, 3 + 5 * WORDS, 2, in / 2, 4, false);
         dot_fifths(dot, lines, high, q, in);
         for (int i = 0; i < 2; i++) {

@@ -31,8 +31,9 @@ static inline bool has_min(hpc_dtype b)
 }
 
 /* How many units there are from `panel` on, at most BYTES_UNITS of `left`; to bytes if narrow. */
-int HPC_ISA(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow, int64_t left);
+int HPC_WIDTH(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow,
+                          int64_t left);
 /* Scales and minima alone, of the 8 units of a block of q4_K or q5_K. */
-void HPC_ISA(cpu_unpack_scales)(unpacked *to, const uint8_t *panel);
+void HPC_WIDTH(cpu_unpack_scales)(unpacked *to, const uint8_t *panel);
 
 #endif

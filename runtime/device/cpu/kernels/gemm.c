@@ -411,7 +411,7 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scr
         row.a = scratch;
         at.i = 0;
     }
-    return HPC_ISA(cpu_gemm_row)(c, &row, at.i, at.j, at.cols);
+    return HPC_WIDTH(cpu_gemm_row)(c, &row, at.i, at.j, at.cols);
 }
 
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,

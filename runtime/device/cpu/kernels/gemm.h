@@ -295,6 +295,6 @@ void HPC_ISA(cpu_gemm_turned)(float *c, int64_t c_ld, const gemm *g, const gemm_
 
 /* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
  * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
-bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
+bool HPC_WIDTH(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
 
 #endif

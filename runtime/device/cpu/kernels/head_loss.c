@@ -98,12 +98,12 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
 /* x becomes exp(x - *max), *max the largest of x; *sum of these. */
 static void soften(float *max, float *sum, float *x, int64_t n)
 {
-    float most = HPC_ISA(cpu_max)(x, n);
+    float most = HPC_WIDTH(cpu_max)(x, n);
     float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
 
     for (int64_t j = 0; j < n; j++) x[j] = vec_exp_down(x[j] - shift);
     *max = most;
-    *sum = HPC_ISA(cpu_sum)(x, n);
+    *sum = HPC_WIDTH(cpu_sum)(x, n);
 }
 
 /* log(sum of exp) of a row from its blocks. */

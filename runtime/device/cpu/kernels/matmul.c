@@ -86,7 +86,7 @@ void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, 
     if (alpha != 1 || a->bias.data)
         for (int64_t j = 0; j < n; j++) x[j] = alpha * x[j] + bias[j];
     if (a->pre.data) store(&a->pre, at, x, n);
-    if (a->attr.act != HPC_ACT_NONE) HPC_ISA(cpu_activate)(x, x, n, a->attr.act);
+    if (a->attr.act != HPC_ACT_NONE) HPC_WIDTH(cpu_activate)(x, x, n, a->attr.act);
     if (a->residual.data) add(x, load(spare, &a->residual, at, n), n);
     if (a->y.adds) add(x, load(spare, &a->y, at, n), n);
     store(&a->y, at, x, n);

@@ -181,50 +181,50 @@ static inline void share_rows(int64_t *lo, int64_t *hi, const hpc_tensor *t, con
 /* ---- across files ------------------------------------------------------------------- */
 
 /* y[i] = act(x[i]), and dx[i] = dy[i] act'(x[i]); in place is fine. (act.c) */
-void HPC_ISA(cpu_activate)(float *y, const float *x, int64_t n, int act);
-void HPC_ISA(cpu_activate_grad)(float *dx, const float *dy, const float *x, int64_t n, int act);
+void HPC_WIDTH(cpu_activate)(float *y, const float *x, int64_t n, int act);
+void HPC_WIDTH(cpu_activate_grad)(float *dx, const float *dy, const float *x, int64_t n, int act);
 /* Sum of n elements, in an order that depends on n alone. (reduce.c) */
-float HPC_ISA(cpu_sum)(const float *x, int64_t n);
+float HPC_WIDTH(cpu_sum)(const float *x, int64_t n);
 /* The largest of n > 0 elements, NaN if one is. (reduce.c) */
-float HPC_ISA(cpu_max)(const float *x, int64_t n);
+float HPC_WIDTH(cpu_max)(const float *x, int64_t n);
 
 /* ---- selectors ------------------------------------------------------------------------ */
 
-int HPC_ISA(cpu_nop)(hpc_plan *p, int workers, const hpc_nop_args *a);
+int HPC_WIDTH(cpu_nop)(hpc_plan *p, int workers, const hpc_nop_args *a);
 int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a);
-int HPC_ISA(cpu_norm)(hpc_plan *p, int workers, const hpc_norm_args *a);
-int HPC_ISA(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a);
-int HPC_ISA(cpu_rope)(hpc_plan *p, int workers, const hpc_rope_args *a);
+int HPC_WIDTH(cpu_norm)(hpc_plan *p, int workers, const hpc_norm_args *a);
+int HPC_WIDTH(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a);
+int HPC_WIDTH(cpu_rope)(hpc_plan *p, int workers, const hpc_rope_args *a);
 int HPC_ISA(cpu_attention)(hpc_plan *p, int workers, const hpc_attention_args *a);
 int HPC_ISA(cpu_attention_grad)(hpc_plan *p, int workers, const hpc_attention_grad_args *a);
-int HPC_ISA(cpu_act)(hpc_plan *p, int workers, const hpc_act_args *a);
-int HPC_ISA(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a);
-int HPC_ISA(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a);
-int HPC_ISA(cpu_glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a);
+int HPC_WIDTH(cpu_act)(hpc_plan *p, int workers, const hpc_act_args *a);
+int HPC_WIDTH(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a);
+int HPC_WIDTH(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a);
+int HPC_WIDTH(cpu_glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a);
 int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a);
 int HPC_ISA(cpu_soft)(hpc_plan *p, int workers, const hpc_soft_args *a);
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a);
-int HPC_ISA(cpu_dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a);
-int HPC_ISA(cpu_binary)(hpc_plan *p, int workers, const hpc_binary_args *a);
-int HPC_ISA(cpu_scale)(hpc_plan *p, int workers, const hpc_scale_args *a);
-int HPC_ISA(cpu_copy)(hpc_plan *p, int workers, const hpc_copy_args *a);
-int HPC_ISA(cpu_pack)(hpc_plan *p, int workers, const hpc_pack_args *a);
-int HPC_ISA(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a);
-int HPC_ISA(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
-int HPC_ISA(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
-int HPC_ISA(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
-int HPC_ISA(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
-int HPC_ISA(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
-int HPC_ISA(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
-int HPC_ISA(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
-int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
-int HPC_ISA(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
-int HPC_ISA(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
-int HPC_ISA(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
-int HPC_ISA(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a);
-int HPC_ISA(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
-int HPC_ISA(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
-int HPC_ISA(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
-int HPC_ISA(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+int HPC_WIDTH(cpu_dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a);
+int HPC_WIDTH(cpu_binary)(hpc_plan *p, int workers, const hpc_binary_args *a);
+int HPC_WIDTH(cpu_scale)(hpc_plan *p, int workers, const hpc_scale_args *a);
+int HPC_WIDTH(cpu_copy)(hpc_plan *p, int workers, const hpc_copy_args *a);
+int HPC_WIDTH(cpu_pack)(hpc_plan *p, int workers, const hpc_pack_args *a);
+int HPC_WIDTH(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a);
+int HPC_WIDTH(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
+int HPC_WIDTH(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
+int HPC_WIDTH(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
+int HPC_WIDTH(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
+int HPC_WIDTH(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
+int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
+int HPC_WIDTH(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
+int HPC_WIDTH(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
+int HPC_WIDTH(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
+int HPC_WIDTH(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
+int HPC_WIDTH(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
+int HPC_WIDTH(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a);
+int HPC_WIDTH(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
+int HPC_WIDTH(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
+int HPC_WIDTH(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
+int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
 
 #endif

@@ -30,7 +30,7 @@ static int route_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a)
+int HPC_WIDTH(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = route_run, .name = "route_" HPC_ISA_TEXT},

@@ -67,7 +67,7 @@ static int dropout_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a)
+int HPC_WIDTH(cpu_dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = dropout_run, .name = "dropout_" HPC_ISA_TEXT},

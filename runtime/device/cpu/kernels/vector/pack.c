@@ -38,7 +38,7 @@ static int run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_pack)(hpc_plan *p, int workers, const hpc_pack_args *a)
+int HPC_WIDTH(cpu_pack)(hpc_plan *p, int workers, const hpc_pack_args *a)
 {
     hpc_tensor y = a->y;
     const operand_check check[] = {{"y", &y, 1u << a->x.dtype}, {"x", &a->x, TAKES_WEIGHT}, {0}};

@@ -10,7 +10,7 @@ static int nop_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_nop)(hpc_plan *p, int workers, const hpc_nop_args *a)
+int HPC_WIDTH(cpu_nop)(hpc_plan *p, int workers, const hpc_nop_args *a)
 {
     (void)workers, (void)a;
     *p = (hpc_plan){.run = nop_run, .name = "nop_" HPC_ISA_TEXT};

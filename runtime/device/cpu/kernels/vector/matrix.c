@@ -105,7 +105,7 @@ static int combine_turned(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a)
+int HPC_WIDTH(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a)
 {
     bool turned = a->attr.trans && a->x2.rank >= 0;
 
@@ -149,7 +149,7 @@ static int map_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a)
+int HPC_WIDTH(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = map_run, .name = "map_" HPC_ISA_TEXT},
@@ -188,7 +188,7 @@ static int tile_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a)
+int HPC_WIDTH(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = tile_run, .name = "tile_" HPC_ISA_TEXT},

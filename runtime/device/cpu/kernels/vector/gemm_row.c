@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void row_typed(float *c, const void
     }
 }
 
-bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols)
+bool HPC_WIDTH(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols)
 {
     int64_t size = g->b_type == HPC_F32 ? 4 : 2, ld = g->b_ld * GEMM_PANEL * size;
     const void *a = gemm_element(g->a, g->a_type, row * g->a_ld);

@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) float sum_of(const float *x, int64_
     return chain[0];
 }
 
-float HPC_ISA(cpu_sum)(const float *x, int64_t n)
+float HPC_WIDTH(cpu_sum)(const float *x, int64_t n)
 {
     return sum_of(x, n, false);
 }
@@ -63,7 +63,7 @@ static inline vec greater(vec most, vec y)
     return (vec)(((vec_int)y & more) | ((vec_int)most & ~more));
 }
 
-float HPC_ISA(cpu_max)(const float *x, int64_t n)
+float HPC_WIDTH(cpu_max)(const float *x, int64_t n)
 {
     vec most[BESIDE], top = (vec){0} + INFINITY;
     vec_int odd = {0}; /* lanes in which there was a NaN */
@@ -123,7 +123,7 @@ static double reduce_run_of(const float *x, int64_t n, int kind)
     switch (kind) {
     case HPC_SUM: return (double)sum_of(x, n, false);
     case HPC_SUMSQ: return (double)sum_of(x, n, true);
-    case HPC_MAX: return (double)HPC_ISA(cpu_max)(x, n);
+    case HPC_MAX: return (double)HPC_WIDTH(cpu_max)(x, n);
     default: return run_finite(x, n);
     }
 }
@@ -244,7 +244,7 @@ static int reduce_rows(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a)
+int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a)
 {
     static hpc_kernel *const run[] = {
         [HPC_OVER_ALL] = reduce_all, [HPC_OVER_ROWS] = reduce_rows, [HPC_OVER_COLS] = reduce_cols};

@@ -32,7 +32,7 @@ static int copy_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_copy)(hpc_plan *p, int workers, const hpc_copy_args *a)
+int HPC_WIDTH(cpu_copy)(hpc_plan *p, int workers, const hpc_copy_args *a)
 {
     unsigned same = 1u << a->x.dtype;
     /* Integers and block formats pass as they are; only from what has fractions to anything. */
@@ -81,7 +81,7 @@ static int fill_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a)
+int HPC_WIDTH(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = fill_run, .name = "fill_" HPC_ISA_TEXT},

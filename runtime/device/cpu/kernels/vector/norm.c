@@ -145,7 +145,7 @@ static int refuse_ragged_cols(const hpc_tensor *x, const char *kernel)
                     hpc_tensor_text(text, x));
 }
 
-int HPC_ISA(cpu_norm)(hpc_plan *p, int workers, const hpc_norm_args *a)
+int HPC_WIDTH(cpu_norm)(hpc_plan *p, int workers, const hpc_norm_args *a)
 {
     const char *name = "norm_" HPC_ISA_TEXT;
     int rc;
@@ -349,7 +349,7 @@ static int norm_grad_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a)
+int HPC_WIDTH(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a)
 {
     const char *name = "norm_grad_" HPC_ISA_TEXT;
     hpc_plan plan = {.run = norm_grad_run, .name = name};

@@ -366,7 +366,7 @@ static int eigh_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a)
+int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a)
 {
     (void)workers;
     return accept(p,

@@ -34,7 +34,7 @@ static int sgd_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a)
+int HPC_WIDTH(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = sgd_run, .name = "sgd_" HPC_ISA_TEXT},
@@ -95,7 +95,7 @@ static int adamw_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a)
+int HPC_WIDTH(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = adamw_run, .name = "adamw_" HPC_ISA_TEXT},
@@ -161,7 +161,7 @@ static int adam_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a)
+int HPC_WIDTH(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = adam_run, .name = "adam_" HPC_ISA_TEXT},
@@ -197,7 +197,7 @@ static int apply_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a)
+int HPC_WIDTH(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = apply_run, .name = "apply_" HPC_ISA_TEXT},
@@ -221,7 +221,7 @@ static int below_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a)
+int HPC_WIDTH(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = below_run, .name = "below_" HPC_ISA_TEXT},

@@ -116,7 +116,7 @@ static int rope_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_rope)(hpc_plan *p, int workers, const hpc_rope_args *a)
+int HPC_WIDTH(cpu_rope)(hpc_plan *p, int workers, const hpc_rope_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = rope_run, .name = "rope_" HPC_ISA_TEXT},

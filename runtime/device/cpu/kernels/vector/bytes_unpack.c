@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) void put_scale(float *to, int at, c
 }
 
 /* Scales and minima of the 8 units of a block of q4_K or q5_K: see quant.c. */
-void HPC_ISA(cpu_unpack_scales)(unpacked *to, const uint8_t *panel)
+void HPC_WIDTH(cpu_unpack_scales)(unpacked *to, const uint8_t *panel)
 {
     float d[COLS], dmin[COLS];
 
@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) void unpack_q45(unpacked *to, const
 {
     const uint8_t *high = panel + 2 * HALVES + 3 * LINE, *q = fifth ? high + WORDS * LINE : high;
 
-    HPC_ISA(cpu_unpack_scales)(to, panel);
+    HPC_WIDTH(cpu_unpack_scales)(to, panel);
     for (int at = 0; at < LINE; at += VECTOR)
         for (int w = 0; w < WORDS; w++) {
             vword h = {0};
@@ -166,7 +166,8 @@ static void unpack_q6_k(unpacked *to, const uint8_t *panel)
         }
 }
 
-int HPC_ISA(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow, int64_t left)
+int HPC_WIDTH(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow,
+                          int64_t left)
 {
     int units = (int)least(BYTES_UNITS, left);
     size_t step = hpc_dtype_get(b)->block_bytes * COLS;

@@ -114,8 +114,8 @@ static void score_groups(vec scores[][4], const float *q, const keys *k, int64_t
         score_rows(scores, q, k, dim, next, 1, rows, false);
 }
 
-void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
-                                attend_cache k, int64_t n, attend_ahead *next)
+void HPC_WIDTH(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
+                                  attend_cache k, int64_t n, attend_ahead *next)
 {
     for (int64_t j = 0, here; j < n; j += here) {
         int groups = n - j > LANES ? GROUPS : 1;
@@ -187,8 +187,8 @@ add_rows(float *o, int64_t dim, const float *weights, const attend_cache *v, int
         }
 }
 
-void HPC_ISA(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
-                                attend_cache v, int64_t n, attend_ahead *next)
+void HPC_WIDTH(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
+                                  attend_cache v, int64_t n, attend_ahead *next)
 {
     bool half = v.type == HPC_BF16;
 

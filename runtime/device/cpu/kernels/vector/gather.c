@@ -82,7 +82,7 @@ static int gather_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a)
+int HPC_WIDTH(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a)
 {
     hpc_tensor x = a->x;
 
@@ -230,7 +230,7 @@ static int scatter_set_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a)
+int HPC_WIDTH(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a)
 {
     int64_t rows = hpc_tensor_rows(&a->y), n = hpc_tensor_n(&a->index);
     bool adds = a->attr.mode == HPC_SCATTER_ADD;

@@ -56,7 +56,7 @@ static int pick_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a)
+int HPC_WIDTH(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = pick_run, .name = "pick_" HPC_ISA_TEXT},
@@ -115,7 +115,7 @@ static int spread_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a)
+int HPC_WIDTH(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = spread_run, .name = "spread_" HPC_ISA_TEXT},

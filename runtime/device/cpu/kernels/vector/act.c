@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) void glu_slopes(float *dgate, float
     memcpy(dup + i, last[4], rest);
 }
 
-void HPC_ISA(cpu_activate)(float *y, const float *x, int64_t n, int act)
+void HPC_WIDTH(cpu_activate)(float *y, const float *x, int64_t n, int act)
 {
     switch (act) {
     case HPC_GELU_TANH: values(y, x, n, HPC_GELU_TANH); break;
@@ -177,7 +177,7 @@ void HPC_ISA(cpu_activate)(float *y, const float *x, int64_t n, int act)
     }
 }
 
-void HPC_ISA(cpu_activate_grad)(float *dx, const float *dy, const float *x, int64_t n, int act)
+void HPC_WIDTH(cpu_activate_grad)(float *dx, const float *dy, const float *x, int64_t n, int act)
 {
     switch (act) {
     case HPC_GELU_TANH: slopes(dx, dy, x, n, HPC_GELU_TANH); break;
@@ -207,13 +207,13 @@ static int act_run(const hpc_launch *l, const void *args)
     for (stretch s; (s = chunk_from(&a->x, lo, hi)).n > 0; lo = s.at + s.n) {
         const float *x = load(x_buffer, &a->x, s.at, s.n);
         float *y = place(y_buffer, &a->y, s.at);
-        HPC_ISA(cpu_activate)(y, x, s.n, a->attr.act);
+        HPC_WIDTH(cpu_activate)(y, x, s.n, a->attr.act);
         put(&a->y, s.at, y, s.n);
     }
     return 0;
 }
 
-int HPC_ISA(cpu_act)(hpc_plan *p, int workers, const hpc_act_args *a)
+int HPC_WIDTH(cpu_act)(hpc_plan *p, int workers, const hpc_act_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = act_run, .name = "act_" HPC_ISA_TEXT},
@@ -231,13 +231,13 @@ static int act_grad_run(const hpc_launch *l, const void *args)
         const float *x = load(x_buffer, &a->x, s.at, s.n);
         const float *dy = load(dy_buffer, &a->dy, s.at, s.n);
         float *dx = place(dx_buffer, &a->dx, s.at);
-        HPC_ISA(cpu_activate_grad)(dx, dy, x, s.n, a->attr.act);
+        HPC_WIDTH(cpu_activate_grad)(dx, dy, x, s.n, a->attr.act);
         put(&a->dx, s.at, dx, s.n);
     }
     return 0;
 }
 
-int HPC_ISA(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a)
+int HPC_WIDTH(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a)
 {
     (void)workers;
     return accept(
@@ -259,14 +259,14 @@ static int glu_run(const hpc_launch *l, const void *args)
         const float *gate = load(gate_buffer, &a->gate, s.at, s.n);
         const float *up = load(up_buffer, &a->up, s.at, s.n);
         float *y = place(y_buffer, &a->y, s.at);
-        HPC_ISA(cpu_activate)(act, gate, s.n, a->attr.act);
+        HPC_WIDTH(cpu_activate)(act, gate, s.n, a->attr.act);
         multiply(y, act, up, s.n);
         put(&a->y, s.at, y, s.n);
     }
     return 0;
 }
 
-int HPC_ISA(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a)
+int HPC_WIDTH(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = glu_run, .name = "glu_" HPC_ISA_TEXT},
@@ -306,7 +306,7 @@ static int glu_grad_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a)
+int HPC_WIDTH(cpu_glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a)
 {
     (void)workers;
     return accept(p, (hpc_plan){.run = glu_grad_run, .name = "glu_grad_" HPC_ISA_TEXT},

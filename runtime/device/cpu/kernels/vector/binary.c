@@ -78,7 +78,7 @@ static int binary_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_binary)(hpc_plan *p, int workers, const hpc_binary_args *a)
+int HPC_WIDTH(cpu_binary)(hpc_plan *p, int workers, const hpc_binary_args *a)
 {
     (void)workers;
     return accept(
@@ -105,7 +105,7 @@ static int scale_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_scale)(hpc_plan *p, int workers, const hpc_scale_args *a)
+int HPC_WIDTH(cpu_scale)(hpc_plan *p, int workers, const hpc_scale_args *a)
 {
     (void)workers;
     return accept(

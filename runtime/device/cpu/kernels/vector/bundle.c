@@ -23,7 +23,7 @@ static int bundle_run(const hpc_launch *l, const void *args)
     return 0;
 }
 
-int HPC_ISA(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a)
+int HPC_WIDTH(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a)
 {
     unsigned any = TAKES_REAL | 1u << HPC_F16 | TAKES_I32 | TAKES_I64;
 
