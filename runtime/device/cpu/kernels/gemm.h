@@ -1,13 +1,13 @@
 /*
- * gemm.h: the product that matmul, attention and head_loss are made of: one
- * block of op(a) op(b) in f32, computed by one worker.
+ * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in
+ * f32, computed by one worker.
  *
- * It knows nothing of batches, epilogues, raggedness or other workers. Every
- * element of c is one chain of (fused) multiply-adds over k in ascending order
- * (bf16 by bf16, where the CPU has instructions for it: of pairs; where it has
- * some for integers only: of blocks, see gemm_fixed), so its bits depend neither
- * on the block that it is computed in nor on m. A chain that is cut, and goes on
- * in another call, keeps its bits if it is cut at multiples of GEMM_CUT.
+ * It does not handle batches, epilogues, raggedness or other workers. Every element of
+ * c is one chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16
+ * the chain is over pairs on CPUs with bf16 instructions, and over blocks on CPUs with
+ * integer instructions only (see gemm_fixed). The bits therefore depend neither on the
+ * block nor on m. A chain that continues in another call keeps its bits if it is split
+ * at multiples of GEMM_CUT.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
@@ -45,9 +45,9 @@ typedef struct gemm {
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32, bf16 or f16 */
-    bool halves;      /* what is f32 of a and b counts rounded to bf16 */
-    bool fixed;       /* what is bf16 by bf16 may be as gemm_fixed has it */
-    bool lower;       /* what is above the diagonal of the result may be left undefined */
+    bool halves;      /* f32 operands a and b count rounded to bf16 */
+    bool fixed;       /* bf16 by bf16 may be computed as in gemm_fixed */
+    bool lower;       /* elements above the result's diagonal may be left undefined */
 } gemm;
 
 /* Where there are instructions for integers but none for bf16, bf16 by bf16 is multiplied in blocks
@@ -90,7 +90,7 @@ static inline int gemm_word(const gemm *g)
 #endif
 }
 
-/* Whether b needs no packing. */
+/* True if b needs no packing. */
 static inline bool gemm_is_direct(const gemm *g)
 {
     return g->b_panel && g->b_type == HPC_F32 && !g->halves;
@@ -105,7 +105,7 @@ typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the r
 typedef struct gemm_tiles {
     int64_t m, n;  /* the largest tile; 0 x 0 when there is nothing to do */
     int64_t strip; /* rows */
-    bool lower;    /* what is above the diagonal costs nothing */
+    bool lower;    /* tiles above the diagonal cost nothing */
 } gemm_tiles;
 
 /* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 rows of
@@ -234,9 +234,9 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
                             int64_t src_ld, int64_t rows, int64_t cols);
 
-/* c [rows,cols] = the block (what is needed of it), or with `add` c += it, as a chain that goes on
- * from c. When b is b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats,
- * aligned to 64. */
+/* c [rows,cols] = the block, or with `add` c += the block, as a chain that continues from c.
+ * With `lower`, elements above the diagonal may be undefined. If b is b_panel, at.j is a
+ * multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
 

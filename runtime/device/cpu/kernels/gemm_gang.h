@@ -1,8 +1,8 @@
 /*
- * gemm_gang.h: a large product by all workers together. They pack a part of b
- * once for all, meet, and take strips of their own, then of those of others:
- * none waits for one whose CPU is slower by more than a small strip, and none
- * packs what another has packed. The bits are cpu_gemm's.
+ * gemm_gang.h: a large product computed cooperatively by all workers. They pack a part
+ * of b once for all, reach a barrier, and compute strips: their own first, then those
+ * of others. No worker waits for a slower one by more than a small strip, and no data
+ * are packed twice. The bits are those of cpu_gemm.
  */
 #ifndef HPC_CPU_GEMM_GANG_H
 #define HPC_CPU_GEMM_GANG_H
@@ -34,7 +34,8 @@ typedef struct gemm_job {
     const void *user;
 } gemm_job;
 
-/* Whether it is large enough for so many workers, with factors that cpu_gemm_pack takes. */
+/* True if the product is large enough for this many workers, with factors that cpu_gemm_pack
+ * takes. */
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
 /* What cpu_gemm_together needs as plan.gang, and as `own`. */
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);

@@ -44,7 +44,7 @@ _Static_assert(!GEMM_FIXED || WORD_LD >= 2 * WORD_SLAB / GEMM_FIXED_K * GEMM_FIX
                "they fit");
 _Static_assert(WORD_GROUP % 16 == 0 && WORD_GROUP * WORD_LD <= GEMM_SPARE, "rows of a fit");
 
-/* Whether what is packed of an integer b counts from -128. */
+/* Offset that packing adds to the integers of b (see above); 0: none. */
 #if defined(__AVX512VNNI__) && !defined(__AMX_INT8__)
 enum { WORD_OFFSET = 128 };
 #else
