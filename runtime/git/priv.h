@@ -106,7 +106,7 @@ bool git_delta_apply(uint8_t *out, size_t n, const uint8_t *base, size_t base_n,
 
 /* ---- cache.c: of one handle ---- */
 typedef struct git_cache git_cache;
-typedef struct git_held { /* an object, for as long as it is held */
+typedef struct git_held { /* an object in the cache; pinned while it is held */
     struct git_held *next, *newer, *older;
     const git_pack *pack;
     uint64_t offset;
