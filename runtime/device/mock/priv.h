@@ -2,10 +2,10 @@
  * priv.h: the mock device: CPU kernels with memory that the host cannot access and
  * queues that run late.
  *
- * It reports these errors as HPC_E_FAULT at the next fence (or crashes at once): a host
- * dereference, a read of memory never written, a value with memory that now holds
- * another one, a race between queues without a join, outputs over inputs, and host
- * buffers used before a fence.
+ * It reports rule violations as HPC_E_FAULT at the next fence, or crashes at once. It
+ * detects a host dereference, a read of memory never written, and a value with memory
+ * that now holds another one. It also detects a race between queues without a join,
+ * outputs over inputs, and host buffers used before a fence.
  */
 #ifndef HPC_MOCK_PRIV_H
 #define HPC_MOCK_PRIV_H

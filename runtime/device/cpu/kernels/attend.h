@@ -83,7 +83,7 @@ typedef struct attend_ahead {
     attend_cache cache; /* from the first of the heads on */
     int64_t keys, heads;
     int64_t size, bytes; /* of an element, and of a head's row */
-    int64_t key, head;   /* where it goes on */
+    int64_t key, head;   /* the next position to prefetch */
 } attend_ahead;
 
 /* Of so many keys, what one head takes. */

@@ -14,9 +14,9 @@
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* Depth of a packed block, whole blocks of every format; and at most, of what a tile multiplies in
- * one go. Two panels so deep come from L2 as fast as they are used where tiles are two panels wide,
- * and sums that stay in registers for longer save 1 to 2 %. */
+/* GEMM_K: depth of a packed block, whole blocks of every format. GEMM_SLAB: the largest depth
+ * that a tile multiplies at once. Where tiles are two panels wide, L2 delivers two panels of
+ * that depth as fast as they are used, and sums that stay in registers for longer save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
@@ -276,7 +276,8 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
  * GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
-/* What is packed ahead into scratch: the caller keeps both while factors and part are the same. */
+/* State of packing ahead into scratch. The caller keeps both while factors and part stay the
+ * same. */
 typedef struct gemm_ahead {
     int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
     int64_t done;          /* ... of which so much of the depth is packed */

@@ -64,7 +64,7 @@ void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int
 enum { HALF = SLICE / 2, AHEAD_K = HALF / TRANS_LD };
 _Static_assert(HALF % 16 == 0, "halves are aligned as slices are");
 
-/* Whether columns are packed by gemm_pack_line; and whether ahead. */
+/* True if gemm_pack_line packs the columns; and if it does so ahead. */
 static inline bool gemm_packs_lines(const gemm *g)
 {
     return LANES == 16 && g->a_type == HPC_F32;
