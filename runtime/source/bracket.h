@@ -29,7 +29,7 @@ typedef struct hpc_bracket {
     int32_t partner;  /* what it closes, or what closes it; -1: nothing here */
     int32_t outer;    /* the innermost that is open before it, or -1 */
     int32_t around;   /* the innermost of these that is neither ROUND nor SQUARE, or -1 */
-    uint8_t kind;     /* of an opening entry: ROUND, SQUARE or BLOCK */
+    uint8_t kind;     /* of an unmatched closer: ROUND, SQUARE or BLOCK */
     bool closes;
 } hpc_bracket;
 

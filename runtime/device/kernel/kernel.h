@@ -46,8 +46,7 @@ typedef struct hpc_plan {
     size_t workspace; /* bytes for all workers together */
     size_t own;       /* and for each: instructions that share no more need not meet */
     size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
-    unsigned
-        late; /* bit set of operands that are accessed only after a barrier inside the kernel */
+    unsigned late;    /* operands, as bits, that are accessed only after a barrier in the kernel */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 

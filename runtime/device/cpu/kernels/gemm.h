@@ -1,22 +1,22 @@
 /*
  * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in
- * f32, computed by one worker.
+ * f32, by one worker.
  *
  * It does not handle batches, epilogues, raggedness or other workers. Every element of
  * c is one chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16
- * the chain is over pairs on CPUs with bf16 instructions, and over blocks on CPUs with
- * integer instructions only (see gemm_fixed). The bits therefore depend neither on the
- * block nor on m. A chain that continues in another call keeps its bits if it is split
- * at multiples of GEMM_CUT.
+ * the chain is over pairs with bf16 instructions, and over blocks with integer
+ * instructions only (see gemm_fixed). So the bits depend neither on the block nor on m.
+ * A chain may continue in another call: split at multiples of GEMM_CUT, it keeps its
+ * bits.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* GEMM_K: depth of a packed block, whole blocks of every format. GEMM_SLAB: the largest depth
- * that a tile multiplies at once. Where tiles are two panels wide, L2 delivers two panels of
- * that depth as fast as they are used, and sums that stay in registers for longer save 1 to 2 %. */
+/* Depth of a packed block, whole blocks of every format; and the largest depth that a tile
+ * multiplies at once: L2 then delivers two panels as fast as they are used, and longer sums in
+ * registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
@@ -50,13 +50,13 @@ typedef struct gemm {
     bool lower;       /* elements above the result's diagonal may be left undefined */
 } gemm;
 
-/* Where there are instructions for integers but none for bf16, bf16 by bf16 is multiplied in blocks
- * of GEMM_FIXED_K along k (but where b is in panels, whose single rows are read as they lie):
- * elements of a block are integers below 2^13 times a power of two, whose products are summed
- * exactly, and the blocks' sums in f32. What is above a 32nd of the largest element of its block is
- * exact (all eight bits of it), and the rest off by 2^-14 of the power of two above that at most.
- * A row or column with an infinity or NaN has only such results; what is below 2^-118 may be
- * lost, and blocks whose largest elements' product is above 2^127 may give NaN. */
+/* With instructions for integers but not for bf16, bf16 by bf16 is multiplied in blocks of
+ * GEMM_FIXED_K along k, except if b is in panels, whose single rows are read in storage order.
+ * Elements of a block are integers below 2^13 times a power of two. Their products are summed
+ * exactly, the blocks' sums in f32. Elements above a 32nd of the largest one of their block are
+ * exact (all eight bits); others are off by at most 2^-14 of the power of two above the largest.
+ * A row or column with an infinity or NaN has only such results. Elements below 2^-118 may be
+ * lost; a product of largest elements above 2^127 may be NaN. */
 #if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
 enum { GEMM_FIXED = 1 };
 #else
@@ -69,9 +69,9 @@ static inline bool gemm_fixed(const gemm *g)
     return GEMM_FIXED && g->fixed && g->a_type == HPC_BF16 && g->b_type == HPC_BF16 && !g->b_panel;
 }
 
-/* How many elements of each factor are multiplied at once, along k, as a word of 32 bits: where
- * there are instructions for two bf16, or f32 that count as such, or for four i8; else i8 are
- * widened, and two are. Two of gemm_fixed's integers. 0: f32 by f32. */
+/* Number of elements of each factor in a 32-bit pack unit along k. Two bf16 (or f32 rounded to
+ * bf16) or four i8 where such instructions exist; else two widened i8, or two integers of
+ * gemm_fixed. 0: f32 by f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {
