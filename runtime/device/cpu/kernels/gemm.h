@@ -15,8 +15,8 @@
 #include "runtime/device/cpu/kernels/isa.h"
 
 /* Depth of a packed block, whole blocks of every format; and the largest depth that a tile
- * multiplies at once: L2 then delivers two panels as fast as they are used, and longer sums in
- * registers save 1 to 2 %. */
+ * multiplies at once: where tiles are two panels wide, L2 delivers two panels of that depth as
+ * fast as they are used, and longer sums in registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
@@ -276,8 +276,7 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
  * GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
-/* State of packing ahead into scratch. The caller keeps both while factors and part stay the
- * same. */
+/* State of packing ahead into scratch; keep both while factors and part stay the same. */
 typedef struct gemm_ahead {
     int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
     int64_t done;          /* ... of which so much of the depth is packed */

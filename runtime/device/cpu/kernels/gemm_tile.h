@@ -75,8 +75,8 @@ static inline bool gemm_packs_ahead(const gemm *g)
     return HPC_ISA_INTEL && g->a_trans && gemm_packs_lines(g) && !g->halves && !gemm_word(g);
 }
 
-/* A line of all slices' columns, COLUMNS_BYTES, in whole lines of memory; what is behind a slice's
- * own may be anything. to: aligned to 64. */
+/* Packs a line of all slices' columns, COLUMNS_BYTES, in whole cache lines; bytes after a
+ * slice's own are undefined. to: aligned to 64. */
 enum { COLUMNS_BYTES = SLICES * TILE_ROWS * sizeof(float) };
 
 static inline __attribute__((always_inline)) void gemm_pack_line(float *to, const char *from)
