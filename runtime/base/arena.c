@@ -1,9 +1,9 @@
 /*
- * arena.c: a chain of blocks from which objects of one lifetime are cut.
+ * arena.c: arena allocator over a chain of blocks.
  *
- * The blocks behind the current one are free; rewinding only moves the current
- * position, so a step that repeats itself reserves nothing after its first run.
- * Single objects are never freed, and an arena belongs to one thread at a time.
+ * The blocks after the current one are free. Rewinding only moves the current position,
+ * so a repeated step allocates nothing after its first run. Single objects cannot be
+ * freed. One thread at a time may use an arena.
  */
 #include "runtime/base/base.h"
 
@@ -44,7 +44,7 @@ void hpc_arena_free(hpc_arena *a)
     hpc_free(a);
 }
 
-/* Where the chain goes on behind the current block. */
+/* The link to the block after the current one. */
 static block **tail(hpc_arena *a)
 {
     return a->current ? &a->current->next : &a->first;

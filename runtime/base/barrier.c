@@ -1,9 +1,9 @@
 /*
- * barrier.c: a barrier for threads that meet many times per millisecond.
+ * barrier.c: a barrier for threads that synchronise many times per millisecond.
  *
- * The last to arrive resets the count and then advances the generation, so the
- * barrier can be entered again at once. It knows no errors and no time limit: a
- * thread that gives up must still come to every meeting.
+ * The last thread to arrive resets the count and then advances the generation, so the
+ * barrier can be reused at once. It has no errors and no time limit: a thread that
+ * fails must still arrive at every barrier.
  */
 #include "runtime/base/priv.h"
 

@@ -1,8 +1,8 @@
 /*
  * buf.c: a growing byte string.
  *
- * One byte more than the text is always kept for its NUL. There is no removing
- * and no inserting.
+ * The capacity always includes one byte for the terminating NUL. Bytes can only be
+ * appended, not inserted or removed.
  */
 #include "runtime/base/base.h"
 

@@ -1,5 +1,5 @@
 /*
- * bytes.h: numbers in files of ours: little-endian on every machine, at any address.
+ * bytes.h: little-endian integers and hashes at unaligned addresses, for hpccoder's own files.
  */
 #ifndef HPC_BYTES_H
 #define HPC_BYTES_H

@@ -1,6 +1,6 @@
 /*
- * clock.c: the monotonic clock, for progress and measurements. Nothing that is
- * computed may depend on it.
+ * clock.c: the monotonic clock, for progress and measurements. No computed result may
+ * depend on it.
  */
 #include "runtime/base/base.h"
 

@@ -1,9 +1,9 @@
 /*
- * error.c: the error record of each thread, and broken contracts.
+ * error.c: the error record of each thread, and the report of broken contracts.
  *
- * It never allocates, so that running out of memory can be reported, and keeps
- * every message on one line, whatever a file name or a key may contain. It does
- * not log, and only a broken contract is printed.
+ * It never allocates, so that it can report HPC_E_NOMEM. Control characters in file
+ * names and keys are replaced, so that every message stays on one line. It prints
+ * broken contracts only.
  */
 #include "runtime/base/base.h"
 

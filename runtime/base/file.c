@@ -1,10 +1,9 @@
 /*
- * file.c: reading files whole, and mapping them. With file_write.c, file_edit.c and
- * file_folder.c it is the only place that opens any.
+ * file.c: reading whole files and mapping them. Only this file, file_write.c,
+ * file_edit.c and file_folder.c open files.
  *
- * It gives no meaning to "-": standard input and output belong to the commands. A
- * mapped file must not shrink while it is mapped; the kernel answers that with a
- * signal.
+ * "-" has no special meaning: standard input and output belong to the commands. A file
+ * must not shrink while it is mapped, because access past its end raises SIGBUS.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,8 +74,7 @@ int hpc_file_open(hpc_file_view *out, const char *path)
     struct stat st;
     int rc = 0;
     memset(out, 0, sizeof *out);
-    int fd =
-        hpc_file_open_retry(path, O_RDONLY | O_NONBLOCK, 0); /* a pipe is refused, not waited for */
+    int fd = hpc_file_open_retry(path, O_RDONLY | O_NONBLOCK, 0); /* does not block on a pipe */
     if (fd < 0 || fstat(fd, &st) < 0) {
         rc = hpc_fail_os(HPC_E_IO, "cannot open " SHOWN, path);
         goto out;
@@ -88,7 +86,7 @@ int hpc_file_open(hpc_file_view *out, const char *path)
                  : hpc_fail(HPC_E_ARG, "cannot map " SHOWN ": it is not a regular file", path);
         goto out;
     }
-    if (st.st_size > 0) { /* an empty file has nothing to map, and mmap refuses it */
+    if (st.st_size > 0) { /* mmap rejects an empty range */
         void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) {
             rc = hpc_fail_os(HPC_E_IO, "cannot map " SHOWN, path);

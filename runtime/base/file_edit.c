@@ -1,10 +1,10 @@
 /*
- * file_edit.c: changing the content of a file that belongs to the user, as editors do.
+ * file_edit.c: replacing the content of a user's file, as editors do.
  *
- * Owner, mode, ACLs, extended attributes and hard links stay. Where a new file can have all of
- * them it replaces the old one in one step. Otherwise the old file is overwritten in place, with
- * signals blocked and the old text restored on failure; only a crash during that write can leave
- * a fragment, and then the temporary file beside it holds the new text.
+ * Owner, mode, ACLs, extended attributes and hard links stay. If a new file can carry all of
+ * them, it replaces the old one by an atomic rename. Otherwise the old file is overwritten in
+ * place, with signals blocked; on failure the old text is restored. Only a crash during that
+ * write can leave a fragment; the temporary file in the same folder then holds the new text.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * file_folder.c: folders, what lies in them, removing, and locks between
+ * file_folder.c: creating and listing folders, removing files, and locks between
  * processes.
  */
 #include <dirent.h>

@@ -1,8 +1,9 @@
 /*
- * file_write.c: writing files whole or not at all: a temporary name beside the
- * target, fsync, rename, fsync of the folder; and logs, which grow in place.
+ * file_write.c: atomic writing of files, and appending to logs.
  *
- * It does not buffer: callers write in large pieces.
+ * A file is written under a temporary name in the target's folder, synced and renamed;
+ * then the folder is synced. Logs grow in place. There is no buffer, so callers write
+ * large pieces.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 struct hpc_file_writer {
     char path[PATH_MAX];   /* where the data must end up, symbolic links resolved */
-    char folder[PATH_MAX]; /* "" when nothing but the root or the working folder is meant */
+    char folder[PATH_MAX]; /* "" for the root or the working folder */
     char temp[PATH_MAX];
     bool existed, created; /* the target; temp, which is ours to remove */
     mode_t mode;           /* of the target, when it existed */
@@ -51,8 +52,8 @@ static int find_target(hpc_file_writer *w, const char *path)
     return 0;
 }
 
-/* The name does not depend on the target's, so that it is never too long. O_EXCL
- * makes it ours even when a crashed process with our number left one behind. */
+/* The name does not depend on the target's name, so it is never too long. O_EXCL skips files that a
+ * crashed process with the same thread number left. */
 static int create_temp(hpc_file_writer *w, const char *path, mode_t mode)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
@@ -100,9 +101,9 @@ static int close_temp(hpc_file_writer *w, const char *path)
     return 0;
 }
 
-/* The folder is opened before the rename: what can fail does so while the old file
- * stands. Only the last fsync can fail afterwards; then the new file is whole, but
- * may not survive a power failure, and the caller hears of it. */
+/* Opens the folder before the rename, so that a failure leaves the old file. After the rename only
+ * the last fsync can fail: the new file is then complete, but may not survive a power failure, and
+ * the error is returned. */
 static int replace(hpc_file_writer *w, const char *path)
 {
     w->folder_fd = hpc_file_open_retry(w->folder[0] ? w->folder : ".", O_RDONLY | O_DIRECTORY, 0);
@@ -148,8 +149,8 @@ int hpc_file_create(hpc_file_writer **out, const char *path)
     return create_writer(out, path, 0666);
 }
 
-/* Without a temporary name: what is written stands, in one piece for each call, at the end of what
- * is there. Its folder is not synced: a log may lose its last lines in a power failure. */
+/* Without a temporary name: each write appends its bytes to the file in one piece. The folder is
+ * not synced: a log may lose its last lines in a power failure. */
 int hpc_file_append(hpc_file_writer **out, const char *path)
 {
     int rc = 0;

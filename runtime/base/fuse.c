@@ -1,7 +1,8 @@
 /*
- * fuse.c: building a binary fuse filter (Graf and Lemire 2022). fuse.h has the look-up.
+ * fuse.c: construction of a binary fuse filter (Graf and Lemire 2022). The look-up is in fuse.h.
  *
- * The same keys give the same slots on every machine: no random seed, no floating-point function.
+ * The same keys give the same slots on every machine: it uses no random seed and no
+ * floating-point function.
  */
 #include "runtime/base/fuse.h"
 

@@ -1,5 +1,5 @@
 /*
- * hash.c: XXH3, the same on every machine and in every build.
+ * hash.c: XXH3 hashes, the same on every machine and in every build.
  */
 #define XXH_INLINE_ALL
 #include <xxhash.h>

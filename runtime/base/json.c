@@ -1,13 +1,12 @@
 /*
- * json.c: reading JSON, over jansson; the only file that knows jansson.
+ * json.c: the JSON reader, on top of jansson; only this file uses jansson.
  *
- * jansson parses and owns keys and scalars; a tree of nodes laid over it gives
- * children by position and by key without walking lists, because tokenizers and
- * safetensors headers have hundreds of thousands of keys. The depth limit is
- * jansson's (2048 levels). Integers beyond 64 bits become reals: transformers
- * writes 10^30 for "no limit". Rejected besides bad syntax: duplicate keys,
- * numbers beyond double, invalid UTF-8, NUL inside text. Nothing here writes
- * JSON (see json_write.c).
+ * jansson parses, and owns keys and scalars. A tree of nodes on top of it finds children
+ * by position and by key without walking lists, because tokenizers and safetensors
+ * headers have hundreds of thousands of keys. The depth limit is jansson's (2048
+ * levels). Integers beyond 64 bits become reals: transformers writes 10^30 for "no
+ * limit". Duplicate keys, numbers beyond double, invalid UTF-8 and NUL inside text are
+ * errors, like bad syntax. json_write.c writes JSON.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -27,7 +26,7 @@ struct hpc_json {
     int64_t n;
 };
 
-/* The root is a node with what it owns behind it. */
+/* The root node, followed by the objects that it owns. */
 typedef struct document {
     hpc_json root;
     json_t *json;

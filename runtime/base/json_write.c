@@ -1,10 +1,10 @@
 /*
  * json_write.c: writing JSON into a buffer, without building a tree.
  *
- * Whatever is put in, what comes out is valid JSON: bytes that are not UTF-8
- * become U+FFFD, numbers that JSON lacks become null. Failures (memory, nesting
- * too deep) mark the buffer as failed, which the caller checks once, at the end.
- * It does not check that keys are unique, nor that lists have none.
+ * The output is valid JSON for every value: bytes that are not UTF-8 become U+FFFD,
+ * non-finite numbers become null. Failures (memory, nesting too deep) set the buffer's
+ * `failed`, which the caller checks once, at the end. It does not check that keys are
+ * unique, nor that list items have no key.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -166,7 +166,7 @@ void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value)
 /* The getters do not fail: each is asked for the kind that there is. */
 static void put_scalar(hpc_json_out *w, const char *key, const hpc_json *v)
 {
-    const char *text = NULL; /* of what is null */
+    const char *text = NULL; /* stays NULL for the kind HPC_JSON_NULL */
     int64_t number;
     double real;
     bool flag;
@@ -188,7 +188,7 @@ static void put_scalar(hpc_json_out *w, const char *key, const hpc_json *v)
     hpc_json_put_text(w, key, text);
 }
 
-/* What is deeper than can be written is not gone into. */
+/* Skips values that are nested too deep to be written. */
 void hpc_json_put(hpc_json_out *w, const char *key, const hpc_json *v)
 {
     bool list = hpc_json_kind_of(v) == HPC_JSON_LIST;

@@ -1,10 +1,10 @@
 /*
  * map.c: a hash table from byte strings to 64-bit values.
  *
- * Entries lie in the order of their insertion; a table of slots, open-addressed
- * with linear probing, points at them. A slot carries part of the hash, so a
- * probe touches an entry only when it most likely matches. There is no removal.
- * The hash is fixed and not keyed: it does not resist keys chosen to collide.
+ * Entries are stored in insertion order. An open-addressed table of slots with linear
+ * probing points at them. A slot holds part of the hash, so a probe reads an entry only
+ * if it probably matches. Keys cannot be removed. The hash is not keyed: it does not
+ * resist keys that are chosen to collide.
  */
 #include "runtime/base/base.h"
 
@@ -93,7 +93,7 @@ static void occupy(slot *slots, uint64_t slots_n, uint64_t hash, int64_t number)
     slots[i] = (slot){(uint32_t)(hash >> 32), (uint32_t)number};
 }
 
-/* Makes room for one more entry; the map's contents stay as they are. */
+/* Reserves capacity for one more entry; does not change the contents. */
 static int make_room(hpc_map *m)
 {
     if (m->n >= UINT32_MAX - 1)

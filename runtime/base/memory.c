@@ -1,8 +1,8 @@
 /*
- * memory.c: zeroed heap memory with checked sizes, and growth of arrays.
+ * memory.c: zeroed heap memory with checked sizes, and growing arrays.
  *
- * It keeps no pool or cache of its own: memory that is used per step comes from
- * an arena or is placed once by a program.
+ * It keeps no pool or cache: memory that a step needs comes from an arena or is placed
+ * once by a program.
  */
 #include "runtime/base/base.h"
 

@@ -1,5 +1,5 @@
 /*
- * mix.h: hashes of numbers and of sequences of them, in a few instructions each.
+ * mix.h: fast hashes of 64-bit numbers and of sequences of 32-bit hashes.
  */
 #ifndef HPC_MIX_H
 #define HPC_MIX_H
@@ -15,11 +15,11 @@ static inline uint64_t hpc_mix(uint64_t h)
     return h ^ (h >> 32);
 }
 
-/* The hash of a window: sum of h[i] * B^(width - 1 - i), modulo 2^64, which rolls; its low bits are
- * weak, so that it is finished by hpc_mix before use. */
+/* Base B of the rolling hash of a window: sum of h[i] * B^(width - 1 - i) modulo 2^64. Its low bits
+ * are weak; apply hpc_mix before use. */
 #define HPC_ROLL_BASE UINT64_C(0x9fb21c651e98df25)
 
-/* Of a whole sequence: from 0, one after the other; then finished with how many they were. */
+/* Hash of a whole sequence: start from 0, add the elements in order, end with their number. */
 static inline uint64_t hpc_stream_add(uint64_t stream, uint32_t hash)
 {
     stream = (stream ^ hash) * HPC_ROLL_BASE;

@@ -1,12 +1,12 @@
 /*
- * options.c: the arguments of a command, by its table.
+ * options.c: parsing of a command's arguments according to its table.
  *
- * Long options take "--name value" or "--name=value", flags also "--no-name";
- * short ones cluster ("-qv") and take "-n5" or "-n 5". Options and positional
- * arguments mix; "--" ends the options, and since no option takes "--" as a
- * separate value, the first one in argv is always that end. Abbreviations of
- * names are refused: a new option must not change what a script means. Given
- * twice, the last value counts, except for repeatable options.
+ * Long options take "--name value" or "--name=value", flags also "--no-name"; short
+ * options cluster ("-qv") and take "-n5" or "-n 5". Options and positional arguments
+ * mix. The first "--" in argv ends the options, because no option takes "--" as a
+ * separate value. Abbreviated names are errors, so that a new option cannot change the
+ * meaning of a script. If an option occurs twice, the last value counts, except for
+ * repeatable options.
  */
 #include <ctype.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
- * options.h: one table per command gives parsing, --help, man page, completion,
- * configuration files and records.
+ * options.h: option tables. One table per command defines parsing, --help, man page,
+ * shell completion, configuration files and records.
  */
 #ifndef HPC_OPTIONS_H
 #define HPC_OPTIONS_H
@@ -25,8 +25,7 @@ typedef struct hpc_texts {
 } hpc_texts;
 typedef struct hpc_option {
     const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
-    /* Earlier name, or NULL: accepted as before, not documented, and still the JSON key of records.
-     */
+    /* Former name, or NULL: still accepted and still the JSON key of records; not documented. */
     const char *former;
     char letter; /* short form, or 0 */
     hpc_option_kind kind;
@@ -45,15 +44,19 @@ typedef struct hpc_command {
     const char *examples;      /* lines "COMMAND  # what it does" */
     const hpc_option *options; /* --help is added to every table */
     size_t options_bytes;
-    bool flags; /* another program's may follow "--", which then stays among the arguments */
+    bool flags; /* arguments may contain "--" and another program's options after it */
     int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
-    /* NULL: no. Argument 1, or this path unless "", is JSON under what is given; --set K=V too */
+    /* NULL: the command reads no configuration. Otherwise argument 1, or the file that this
+     * function writes to `path` unless "", is JSON that given options override; --set K=V is
+     * accepted. */
     int (*configured)(char path[/* PATH_MAX */], const void *options);
 } hpc_command;
-/* Defaults, then argv[1..]; rest: moved to argv[0..*rest-1]. 1: help is asked. Texts: argv, `a`. */
+/* Sets defaults, then parses argv[1..] and moves the positional arguments to argv[0..*rest-1].
+ * Returns 1 if --help is given. Texts in `out` lie in argv and `a`. */
 int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
                       int *rest);
-/* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
+/* Sets options from the keys of a JSON object. An unknown key is an error that names the most
+ * similar known one. */
 int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
 /* Lines are shorter than `width` columns, except labels and commands, which are not wrapped. */
 int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program, int width);
@@ -62,8 +65,8 @@ int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, con
 int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* NULL-terminated */
                            const char *program);
 int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
-/* Edits that turn a misspelled name into a known one: letters inserted, deleted, replaced, or
- * swapped with a neighbour. 1 for an abbreviation; -1 if the names are too different. */
+/* Number of edits from `wrote` to `known`: letters inserted, deleted, replaced, or swapped with a
+ * neighbour. 1 for an abbreviation; -1 if the names differ too much. */
 int hpc_options_edits(const char *wrote, const char *known);
 
 #ifdef __cplusplus

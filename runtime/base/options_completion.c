@@ -1,7 +1,7 @@
 /*
- * options_completion.c: the shell completion of a whole program: commands of one
- * or two words, their options, the values of choices; file names otherwise. The
- * script is bash's; zsh reads it through its bashcompinit.
+ * options_completion.c: the shell completion script of a program. It completes commands
+ * of one or two words, options, values of choices, and otherwise file names. It is a
+ * bash script; zsh loads it with bashcompinit.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bool same_group(const hpc_command *a, const hpc_command *b)
     return n == first_word(b->name) && memcmp(a->name, b->name, n) == 0;
 }
 
-/* Whether no earlier command has the same first word. */
+/* True if no earlier command has the same first word. */
 static bool opens_group(const hpc_command *const *commands, int i)
 {
     for (int k = 0; k < i; k++) {
@@ -49,7 +49,7 @@ static void function_name(char *out, size_t size, const char *program)
     }
 }
 
-/* The first word decides; of a group the second one too. */
+/* Completes the first word, and in a group the second one. */
 static void write_commands(hpc_buf *out, const hpc_command *const *commands)
 {
     const char *gap = "";

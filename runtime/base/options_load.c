@@ -1,7 +1,7 @@
 /*
- * options_load.c: options as JSON: laying an object's keys over an options
- * struct, and recording a struct as such an object. What is recorded loads again
- * to the same values. Saying which file it was is the caller's part.
+ * options_load.c: options as JSON: loading an object's keys into an options struct, and
+ * recording a struct as an object. Loading a record gives the same values. The caller
+ * adds the file's name to errors.
  */
 #include <stdio.h>
 #include <string.h>

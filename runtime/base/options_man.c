@@ -1,6 +1,6 @@
 /*
- * options_man.c: a command's manual page, in the man macros that groff and mandoc
- * both read. It carries no date, so that equal sources give equal pages.
+ * options_man.c: a command's manual page, in man macros for groff and mandoc. It
+ * contains no date, so that equal sources give equal pages.
  */
 #include <ctype.h>
 #include <stdio.h>

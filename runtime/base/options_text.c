@@ -1,6 +1,6 @@
 /*
- * options_text.c: a command's --help, the list of commands, and the pieces of text
- * that help and manual share. It prints nothing; completion and manual are in
+ * options_text.c: a command's --help, the list of commands, and text that help and
+ * manual page share. It writes into buffers only. Completion and manual page are in
  * options_completion.c and options_man.c.
  */
 #include <inttypes.h>
@@ -94,7 +94,7 @@ void hpc_option_argument(char *out, size_t size, const hpc_option *o)
     }
 }
 
-/* A bound that no int64_t and no finite double passes is none. */
+/* Omits a bound that every int64_t or finite double satisfies. */
 void hpc_option_range(char *out, size_t size, const hpc_option *o)
 {
     double far = o->kind == HPC_INT ? (double)INT64_MAX : INFINITY;

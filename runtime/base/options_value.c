@@ -1,7 +1,7 @@
 /*
- * options_value.c: the value of one option: from text or from a number, checked
- * against what the table allows, stored in the options struct; and finding
- * options by name, exactly or nearly. It knows neither argv nor JSON.
+ * options_value.c: setting one option from text or a number, checked against its table
+ * entry; and looking up options by exact or similar name. It knows neither argv nor
+ * JSON.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/base/priv.h"
 
-enum { NAME_MAX_BYTES = 63 }; /* longer ones are nobody's misspelling */
+enum { NAME_MAX_BYTES = 63 }; /* longer names are not treated as misspellings */
 
 static void *field(void *out, const hpc_option *o)
 {

@@ -1,10 +1,10 @@
 /*
  * philox.h: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3", 2011) for many counters at once, to be compiled
- * for whatever instructions its includer has: the bits are the same.
+ * numbers: as easy as 1, 2, 3", 2011) for groups of counters.
  *
- * Work goes through short arrays, one lane of each per loop, so that plain loops
- * become vector code.
+ * Compiled with the instruction set of the including file; all give the same bits.
+ * The portable version loops over short arrays, one lane at a time, so that the
+ * compiler vectorises it.
  */
 #ifndef HPC_PHILOX_H
 #define HPC_PHILOX_H
@@ -24,8 +24,8 @@ enum {
     PHILOX_WORDS = PHILOX_GROUP * PHILOX_LANES
 };
 
-/* Element j of all four words is one block; its counter comes in and its bits go out. A
- * constant n lets the inner loop unroll and vectorise. */
+/* Replaces n counters by their random bits; element j of the four words is one block. A constant n
+ * lets the compiler unroll and vectorise the inner loop. */
 __attribute__((always_inline)) static inline void philox(uint32_t word[PHILOX_LANES][PHILOX_GROUP],
                                                          int n, uint64_t seed)
 {
@@ -62,7 +62,7 @@ philox_draw(uint32_t word[PHILOX_LANES][PHILOX_GROUP], int n, const philox_strea
     philox(word, n, s->seed);
 }
 
-/* The first 24 bits, as a number in [0, 1). */
+/* The upper 24 bits as a number in [0, 1). */
 static inline float philox_unit(uint32_t bits)
 {
     return (float)(int32_t)(bits >> 8) * 0x1p-24f;
@@ -70,7 +70,7 @@ static inline float philox_unit(uint32_t bits)
 
 #if defined(__AVX512F__)
 
-/* The words of 8 blocks, each in the low half of 64 bits: what is above does not matter. */
+/* The words of 8 blocks, each in the low half of a 64-bit lane; the high half is ignored. */
 typedef struct philox_eight {
     __m512i word[PHILOX_LANES];
 } philox_eight;
@@ -78,7 +78,7 @@ typedef struct philox_eight {
 static inline __attribute__((always_inline)) void philox_round(philox_eight *e, __m512i key0,
                                                                __m512i key1)
 {
-    enum { XOR = 0x96 }; /* of three */
+    enum { XOR = 0x96 }; /* of three operands */
     __m512i a = _mm512_mul_epu32(e->word[0], _mm512_set1_epi64(0xd2511f53));
     __m512i b = _mm512_mul_epu32(e->word[2], _mm512_set1_epi64(0xcd9e8d57));
     e->word[0] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(b, 32), e->word[1], key0, XOR);
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void philox_put(uint32_t *out, cons
     _mm512_storeu_si512(out + 16, _mm512_permutex2var_epi64(even, second, odd));
 }
 
-/* All in flight, for a round waits for the one before. */
+/* Interleaves all blocks, because each round of a block depends on the previous one. */
 static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
 {
     enum { N = PHILOX_GROUP / 8 };
@@ -124,7 +124,7 @@ static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream 
 
 #elif defined(__AVX2__)
 
-/* The words of 4 blocks, each in the low half of 64 bits: what is above does not matter. */
+/* The words of 4 blocks, each in the low half of a 64-bit lane; the high half is ignored. */
 typedef struct philox_quad {
     __m256i word[PHILOX_LANES];
 } philox_quad;
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) void philox_put(uint32_t *out, cons
     _mm256_storeu_si256((__m256i *)(out + 8), _mm256_permute2x128_si256(even, odd, 0x31));
 }
 
-/* Two quads at a time, for a round waits for the one before. */
+/* Interleaves two quads, because each round of a block depends on the previous one. */
 static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
 {
     for (int j = 0; j < PHILOX_GROUP; j += 8, block += 8, out += 32) {
@@ -190,8 +190,8 @@ static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream 
 
 #endif
 
-/* n numbers of `size` bytes, 4 or 2, so 4 or 8 of a block, from the first on. Groups begin at its
- * block; at both ends only a part of one may be wanted. */
+/* Writes elements first to first + n - 1 of the stream, each of `size` bytes (4 or 2). `group`
+ * computes PHILOX_GROUP blocks; of the first and the last group only a part may be copied. */
 static inline __attribute__((always_inline)) void
 philox_fill(void *out, int64_t n, size_t size, const philox_stream *s, uint64_t first,
             void (*group)(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block))

@@ -1,9 +1,9 @@
 /*
- * pool.c: a fixed team of threads that all run one function.
+ * pool.c: a fixed set of workers that all run one function.
  *
- * A run is two meetings: a ticket that starts the threads and a barrier at which
- * they finish. Between runs the threads sleep. There is no queue of tasks and no
- * stealing: who does what follows from the worker's number alone.
+ * A run synchronises twice: a ticket starts the workers, and a barrier ends the run.
+ * Between runs the workers sleep. There is no task queue and no work stealing: the
+ * worker's number alone determines its share.
  */
 #include "runtime/base/priv.h"
 
@@ -25,7 +25,7 @@ typedef struct member {
 struct hpc_pool {
     int n, started; /* threads to join are workers 1..started-1 */
     int spins;
-    int home;     /* the caller's CPU; -1: nobody is bound */
+    int home;     /* the caller's CPU; -1: no worker is bound */
     bool stop;    /* written before the start ticket moves, like fn and user */
     bool running; /* by atomic built-ins */
     int (*fn)(int worker, int workers, void *user);

@@ -1,7 +1,7 @@
 /*
- * progress.c: how far a long job is, with its rate and the time left: one line
- * redrawn on a terminal, a line about every ten seconds elsewhere, and always a
- * last one. It writes through the caller's function, and is for one thread.
+ * progress.c: progress of a long job, with its rate and the remaining time. On a terminal
+ * it redraws one line, elsewhere it prints a line about every ten seconds; it always
+ * prints a last line. It writes through the caller's function. One thread only.
  */
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static double rate_of(const hpc_progress *p, int64_t done, int64_t now)
     return seconds > 0.0 && mine > 0.0 ? mine / seconds : 0.0;
 }
 
-/* More done than announced is still all of it. */
+/* Clamped: more done than announced counts as 100 %. */
 static double part_of(const hpc_progress *p, int64_t done)
 {
     return fmin(fmax((double)done / (double)p->total, 0.0), 1.0);

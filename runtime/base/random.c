@@ -1,9 +1,9 @@
 /*
- * random.c: numbers of Philox (philox.h) and the two distributions drawn from them.
+ * random.c: Philox random numbers (philox.h), uniform and normal.
  *
- * Normals use only +, -, *, / and sqrt on doubles, each correctly rounded by
- * IEEE 754, so every compiler, CPU and backend that does not contract them gives
- * the same bits. There is no state to save or to seed.
+ * Normals use only +, -, *, / and sqrt on doubles, which IEEE 754 rounds correctly.
+ * Every compiler, CPU and backend that does not contract them therefore gives the same
+ * bits. There is no generator state.
  */
 #include "runtime/base/philox.h"
 

@@ -1,9 +1,8 @@
 /*
- * ticket.c: waiting for another thread, in three phases: spinning while it is a
- * matter of nanoseconds, yielding while the CPU may be needed by whom we wait
- * for, sleeping on a futex when it takes long.
+ * ticket.c: waiting for another thread in three phases: spin for short waits, yield
+ * because the other thread may need this CPU, then sleep on a futex.
  *
- * Where there is no futex the second phase lasts until the end.
+ * Systems without futexes keep yielding.
  */
 #include "runtime/base/priv.h"
 

@@ -70,9 +70,9 @@ typedef struct hpc_tensor {
 } hpc_tensor;
 
 /* Physical layouts. PANEL16 holds a matrix [n,k] (or a batch of them) for products with its
- * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. Of a block
- * format: block by block along k, the 16-bit numbers of 16 rows beside each other, then their
- * words of 4 bytes. */
+ * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. In block
+ * formats, each block along k holds the 16-bit numbers of its 16 rows, followed by their 4-byte
+ * pack units. */
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
 /* The bytes of such a matrix from plain rows, on the host. */
 void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k);
@@ -87,7 +87,7 @@ int64_t hpc_tensor_rows(const hpc_tensor *t); /* n / cols */
 /* Live part of the ragged dimension below leading index `lead`, kept within its extent; of a
  * tensor that is not ragged, the first extent (1 for a scalar). */
 int64_t hpc_tensor_live(const hpc_tensor *t, int64_t lead);
-/* Whether row r (over all leading dimensions, ragged not the last) is live. */
+/* True if row r (over all leading dimensions; the last one is not ragged) is live. */
 bool hpc_tensor_row_live(const hpc_tensor *t, int64_t r);
 /* "f32[256,768]" */
 const char *hpc_tensor_text(char out[96], const hpc_tensor *t);

@@ -1,5 +1,5 @@
 /*
- * commit.c: what one commit says of itself.
+ * commit.c: parsing a commit object.
  */
 #include <stdlib.h>
 #include <string.h>

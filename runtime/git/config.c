@@ -1,11 +1,11 @@
 /*
- * config.c: what a repository's own configuration file says: its format, where it
- * came from, and whether objects may be absent on purpose.
+ * config.c: a repository's own configuration file: its format, its origin, and partial
+ * clones.
  *
- * The user's and the machine's configuration are not looked at: what is read from
- * a repository must not depend on who reads it. libgit2's own check of the format
- * refuses harmless extensions, and its search by expression loses 20 KiB for each
- * name that does not fit; both are done here.
+ * User and system configuration are ignored, because results must not depend on the
+ * reader. Two parts of libgit2 are replaced: its format check rejects harmless
+ * extensions, and its search by expression leaks 20 KiB for each name that does not
+ * match.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * delta.c: an object from another one and a list of what to copy from it and what
- * to insert.
+ * delta.c: applying a delta, a list of copies from a base object and insertions.
  *
- * Nothing here is trusted: a delta that reaches outside of its base, or does not
- * fill its result exactly, is refused.
+ * Input is untrusted: a delta that reads outside of its base or does not fill its
+ * result exactly is an error.
  */
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /*
- * describe.c: what a repository is: whose, how complete, and where its references
- * stand.
+ * describe.c: a repository's name, completeness and references.
  */
 #include <stdio.h>
 #include <stdlib.h>

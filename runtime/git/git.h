@@ -20,16 +20,16 @@ typedef struct hpc_git_id {
 } hpc_git_id;
 void hpc_git_id_text(char out[41], const hpc_git_id *id);
 
-/* A folder with a work tree, its .git, or a bare repository. HPC_E_IO when there is none,
- * HPC_E_FORMAT when it is damaged (a truncated pack or index included), HPC_E_UNSUPPORTED when it
- * is of another kind (SHA-256). The owner of the folder and the user's settings do not matter. */
+/* Opens a folder with a work tree, its .git, or a bare repository. HPC_E_IO: not a repository.
+ * HPC_E_FORMAT: damaged, including a truncated pack or index. HPC_E_UNSUPPORTED: another kind
+ * (SHA-256). The owner of the folder and the user's settings do not matter. */
 int hpc_git_open(hpc_git **out, const char *path);
 int hpc_git_share(hpc_git **out, const hpc_git *like); /* another handle, for another thread */
 void hpc_git_close(hpc_git *g);
 
 typedef struct hpc_git_facts {
     char name[256];  /* "owner/name" from the origin's address, or "" */
-    hpc_git_id head; /* commit; zero when there is none */
+    hpc_git_id head; /* commit; zero if it does not exist */
     bool empty;      /* no commit can be reached */
     bool shallow;    /* history is cut off */
     bool partial;    /* objects may be absent on purpose */
@@ -48,7 +48,7 @@ typedef struct hpc_git_list {
     int64_t n, cap;
     hpc_buf paths;      /* NUL-terminated, one after the other */
     int64_t links_n;    /* symbolic links, submodules: never followed, only counted */
-    int64_t other_n;    /* files (a blob at a path) that `want` refused */
+    int64_t other_n;    /* files (a blob at a path) that `want` rejected */
     int64_t commits_n;  /* walked */
     int64_t missing_n;  /* commits and trees that could not be read (partial, corrupt) */
     hpc_buf first_miss; /* the first of them, as a message; empty if none */
@@ -78,7 +78,7 @@ void hpc_git_list_release(hpc_git_list *l);
 /* ---- reading --------------------------------------------------------------------- */
 typedef enum hpc_git_outcome {
     HPC_GIT_READ = 0,
-    HPC_GIT_TOO_LARGE = 1, /* *bytes says how large; nothing was inflated */
+    HPC_GIT_TOO_LARGE = 1, /* *bytes is the size; nothing was inflated */
     HPC_GIT_ABSENT = 2,    /* a partial or shallow clone, or a lost pack */
     HPC_GIT_CORRUPT = 3    /* does not inflate, or is no blob; the reason is in *out as text */
 } hpc_git_outcome;
@@ -110,22 +110,22 @@ int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const
 void hpc_git_changes_release(hpc_git_changes *c);
 
 /* ---- commits by name, and ranges of them ---------------------------------------------- */
-/* What git would call a commit: HEAD or @, a branch, a tag, a branch of a remote, an id, or at
- * least four digits with which one commit's begins and no other's; behind that any of ~N, ^ and ^N.
- * HPC_E_ARG when it names none, or several. */
+/* Resolves a commit name as git does: HEAD or @, a branch, a tag, a remote branch, an id, or a
+ * unique prefix of at least four digits. Any of ~N, ^ and ^N may follow. HPC_E_ARG: unknown or
+ * ambiguous. */
 int hpc_git_resolve(hpc_git_id *out, hpc_git *g, const char *name);
 int hpc_git_tree(hpc_git_id *out, hpc_git *g, const hpc_git_id *commit); /* HPC_E_ARG: not there */
 int hpc_git_has_commit(hpc_git *g, const char *id); /* as text. 1, 0; negative: no memory */
-/* What its author says of it. READ, ABSENT or CORRUPT; a negative code when memory ran out. */
+/* The commit's message. READ, ABSENT or CORRUPT; a negative code if memory runs out. */
 int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id);
 
 typedef struct hpc_git_step {
     hpc_git_id id;
-    hpc_git_id parent; /* by first parents the nearest that is in the range, or before it; zero:
-                        * there is none */
-    int64_t time;      /* of the committer, in seconds since 1970 */
-    int32_t parents;   /* 2 and more: a merge */
-    bool cut;          /* the parent is not in this clone */
+    hpc_git_id
+        parent; /* the nearest one by first parents that is in the range or before it; zero: none */
+    int64_t time;    /* of the committer, in seconds since 1970 */
+    int32_t parents; /* 2 and more: a merge */
+    bool cut;        /* the parent is not in this clone */
 } hpc_git_step;
 typedef struct hpc_git_range {
     hpc_git_step *item; /* none before its parents; else the earliest first */
@@ -137,20 +137,20 @@ typedef struct hpc_git_range_options {
     bool (*wants)(const char *path, void *user);
     void *user;
 } hpc_git_range_options;
-/* The commits that are behind head, itself included, and not behind base (NULL: all). HPC_E_ARG
- * when one of the two is not there. */
+/* The commits that head reaches, including itself, and base (NULL: none) does not. HPC_E_ARG if
+ * one of the two does not exist. */
 int hpc_git_range_find(hpc_git_range *out, hpc_git *g, const hpc_git_id *base,
                        const hpc_git_id *head, const hpc_git_range_options *o);
 void hpc_git_range_release(hpc_git_range *r);
 
 typedef struct hpc_git_exported {
     int64_t files, links, modules; /* written; modules: submodules, whose files count as well */
-    int64_t missing;               /* submodules whose commit is not at hand: empty folders */
+    int64_t missing;               /* submodules without their commit here: empty folders */
     hpc_buf paths;                 /* theirs, NUL-terminated, one after the other */
 } hpc_git_exported;
-/* The files of a commit as git would check them out, without filters, into a folder that is there
- * and has none of these names. What was written stays when it fails: HPC_E_FORMAT for a tree that
- * cannot be read or is none that git would write. */
+/* Writes the files of a commit as git would check them out, without filters, into an existing
+ * folder that contains none of their names. HPC_E_FORMAT: the tree cannot be read, or git would
+ * not write it. Files written before a failure remain. */
 int hpc_git_export(hpc_git_exported *out, hpc_git *g, const hpc_git_id *commit, const char *folder);
 void hpc_git_exported_release(hpc_git_exported *x);
 
@@ -166,18 +166,17 @@ typedef struct hpc_git_commits {
     uint32_t *path; /* offsets in `paths` */
     int64_t path_n, path_cap;
     hpc_buf paths;     /* NUL-terminated, one after the other */
-    hpc_git_id head;   /* the commit of which all this is told; zero: none */
-    int64_t walked;    /* commits, told or not */
+    hpc_git_id head;   /* the commit that these results describe; zero: none */
+    int64_t walked;    /* commits visited */
     int64_t missing_n; /* of them, those that could not be compared (partial, corrupt, shallow) */
     bool cut;          /* the walk ended before the history, and before `commits` */
 } hpc_git_commits;     /* zero to begin with; reused by the next call */
-/* Of the newest `commits` commits by first parent, those that change 1 to `files` files, the newest
- * first; the first of a history is none of them. A walk that has read 48 MiB of trees goes no
- * further, so that it takes no long time in any repository. Given again with what it told before of
- * the same HEAD, it does nothing.
+/* Of the newest `commits` commits by first parent, those that change 1 to `files` files, newest
+ * first, without the root commit. The walk ends after reading 48 MiB of trees, which bounds its
+ * time. If `out` holds the results for the same HEAD, nothing is done.
  *
- * READ; ABSENT when HEAD names no commit; CORRUPT when it is damaged; a negative code when memory
- * ran out. Empty unless READ. */
+ * READ; ABSENT if HEAD names no commit; CORRUPT if it is damaged; a negative code if memory runs
+ * out. Empty unless READ. */
 int hpc_git_recent(hpc_git_commits *out, hpc_git *g, int64_t commits, int64_t files);
 void hpc_git_commits_release(hpc_git_commits *c);
 
@@ -187,12 +186,12 @@ typedef struct hpc_git_index {
     int64_t version; /* grows whenever it was read again */
     uint64_t stamp[3];
 } hpc_git_index; /* zero to begin with; reused by the next call */
-/* Paths of the files that the index holds: all that are tracked or added. Links and submodules are
- * none; what a sparse or split index leaves to other files is not there. Given again with what it
- * told before, it reads the file only if that has changed.
+/* Paths of the files in the index: all tracked or added ones, without links and submodules, and
+ * without entries that a sparse or split index keeps in other files. If `out` holds earlier
+ * results, the file is read only if it has changed.
  *
- * READ; ABSENT when there is no index; CORRUPT when it is damaged; TOO_LARGE above 256 MiB of
- * paths; a negative code when memory ran out or it may not be opened. Empty unless READ. */
+ * READ; ABSENT without an index; CORRUPT if it is damaged; TOO_LARGE above 256 MiB of paths; a
+ * negative code if memory runs out or the file may not be opened. Empty unless READ. */
 int hpc_git_read_index(hpc_git_index *out, hpc_git *g);
 void hpc_git_index_release(hpc_git_index *i);
 

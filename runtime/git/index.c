@@ -1,9 +1,9 @@
 /*
- * index.c: the paths that a repository's index holds.
+ * index.c: the paths in a repository's index.
  *
- * Parsed here rather than by libgit2, which makes an object of every entry and hashes the file: 100
- * times as long. Nothing but paths is taken from it, so its checksum does not matter; what it says
- * is as untrusted as the rest.
+ * Not by libgit2, which creates an object for every entry and hashes the file: 100
+ * times as long. Only paths are read, so the checksum is not verified. The content is
+ * untrusted.
  */
 #include <string.h>
 #include <strings.h>

@@ -1,15 +1,14 @@
 /*
- * inflate.c: zlib streams (RFC 1950, 1951), from memory to memory: all objects of
- * packs, and loose ones.
+ * inflate.c: decompression of zlib streams (RFC 1950, 1951) from memory to memory, for
+ * packed and loose objects.
  *
- * libgit2's own reader of loose objects never returns from a truncated one, and
- * writes past its buffer when an object is longer than its header says; and with
- * zlib, what it does before and after a small object costs as much as the object.
- * There is no streaming and no preset dictionary.
+ * libgit2's reader of loose objects never returns from a truncated one, and writes past
+ * its buffer if an object is longer than its header states. zlib's set-up costs as much
+ * as a small object. Streaming and preset dictionaries are not supported.
  *
- * Symbols are decoded without asking how much input and room there is. So the last
- * bytes of the input are taken from a copy with zeros behind it, and what is written
- * may reach into the slack; whether too much was taken of either is asked later.
+ * The decoder does not check input and capacity for each symbol. It reads the last
+ * bytes of the input from a copy that is padded with zeros, its output may reach into
+ * the slack, and it checks both limits afterwards.
  */
 #include <string.h>
 

@@ -61,7 +61,7 @@ typedef struct git_inflater {
     unsigned hold_n;      /* of them; those above are right as well, and will be loaded again */
     uint8_t *out, *begin; /* where to write next; what can be copied begins there */
     uint8_t *limit;
-    const uint8_t *input, *input_end, *base; /* base: of what `in` points into */
+    const uint8_t *input, *input_end, *base; /* offset of `base` in the input */
     size_t base_at;                          /* where in the input that is */
     uint8_t window[INFLATE_WINDOW];
     inflate_tables fixed, dynamic;
@@ -95,8 +95,8 @@ static inline uint64_t inflate_load(const uint8_t *p)
     } while (0)
 
 /* ---- inflate_decode.c ---- */
-/* Symbols of a block: DONE behind its end; STARVED when `in` is behind `last`, or `out` behind
- * `limit`, by less than GIT_SLACK; BROKEN. */
+/* Decodes the symbols of a block. DONE: after its end. STARVED: `in` is past `last`, or `out`
+ * past `limit`, by less than GIT_SLACK. BROKEN: damaged. */
 int git_inflate_decode(git_inflater *f, const inflate_tables *t);
 
 /* ---- adler.c ---- */

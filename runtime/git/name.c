@@ -1,8 +1,7 @@
 /*
  * name.c: "owner/name" from the address of a remote.
  *
- * Only forms that name a server count; a path on this machine says nothing about
- * whose repository it is.
+ * Only addresses with a server count; a local path does not identify a repository.
  */
 #include <string.h>
 

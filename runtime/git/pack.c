@@ -1,11 +1,10 @@
 /*
- * pack.c: the packs of a repository: mapped, and whole as far as that can be told
- * without reading them.
+ * pack.c: the packs of a repository: mapping them and checking them without reading
+ * their objects.
  *
- * A pack whose index or header is damaged is passed over by libgit2 in silence,
- * and all that it holds then seems absent. Objects inside a pack are checked as
- * they are read, not here. Packs that come later are not looked for, and those that
- * go remain as long as they are mapped.
+ * libgit2 silently skips a pack with a damaged index or header, so that its objects
+ * seem absent. Objects in a pack are checked when they are read. Packs that appear
+ * later are not found; deleted packs stay usable while they are mapped.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,11 +1,10 @@
 /*
- * pack_read.c: objects out of packs, made from their bases where they are deltas.
+ * pack_read.c: reading objects from packs, including deltas.
  *
- * It reads what nearly all packs are: chains of deltas of some length, every stream
- * whole, every size as told. What is longer, or does not come out right, is left to
- * libgit2. But only where libgit2 is known to return: it crashes on offsets outside
- * of a pack, and never comes back from a delta that is cut where it begins, nor from
- * deltas that are made from each other in a ring.
+ * It handles chains of deltas of limited length, with complete streams and correct
+ * sizes, as in nearly all packs. Everything else is left to libgit2, but only where
+ * libgit2 is known to return: it crashes on offsets outside of a pack, and never
+ * returns from a delta that is truncated at its start or from cyclic deltas.
  */
 #include <stdio.h>
 #include <string.h>

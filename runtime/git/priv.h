@@ -10,7 +10,7 @@
 #include "runtime/git/git.h"
 #include "runtime/git/library_priv.h"
 
-/* Paths in messages are cut, so that the reason behind them always fits. */
+/* Messages truncate paths, so that the reason that follows always fits. */
 #define SHOWN "%.240s"
 
 enum { GIT_PATH_BYTES = 4096, GIT_FOLDERS = 16 };
@@ -21,9 +21,9 @@ struct hpc_git {
     git_odb *odb;              /* packs alone, of all folders */
     char *folder[GIT_FOLDERS]; /* of objects: its own, then those that it borrows from */
     int folders_n;
-    bool loose[256];         /* whether there was a folder of loose objects for this first byte */
-    char *path;              /* as the user gave it */
-    struct git_packs *packs; /* as they were when the first handle was opened */
+    bool loose[256];              /* by first byte: a folder of loose objects existed */
+    char *path;                   /* as the user gave it */
+    struct git_packs *packs;      /* as they were when the first handle was opened */
     const struct git_pack *found; /* the one that had the last object */
     size_t block;                 /* of it that was looked at last */
     struct git_cache *cache;
@@ -61,7 +61,7 @@ git_packs *git_packs_share(git_packs *s);
 void git_packs_close(git_packs *s);
 /* Counts what is mapped, and has the system forget it when it is much. */
 void git_packs_touch(git_packs *s, size_t bytes);
-/* Whether a pack came from a server that may have left objects out. */
+/* Sets *out if a pack came from a server that may have left objects out. */
 int git_has_promised(bool *out, const char *objects);
 
 /* ---- config.c ---- */
@@ -106,7 +106,7 @@ bool git_delta_apply(uint8_t *out, size_t n, const uint8_t *base, size_t base_n,
 
 /* ---- cache.c: of one handle ---- */
 typedef struct git_cache git_cache;
-typedef struct git_held { /* an object, for as long as it is held */
+typedef struct git_held { /* an object in the cache; pinned while it is held */
     struct git_held *next, *newer, *older;
     const git_pack *pack;
     uint64_t offset;
@@ -121,7 +121,7 @@ git_cache *git_cache_create(void);
 void git_cache_free(git_cache *c);
 /* Held once more, or NULL. */
 git_held *git_cache_get(git_cache *c, const git_pack *pack, uint64_t offset);
-/* What is not there yet; others go when there is no room for it. */
+/* Adds an object that is not in the cache; evicts others to stay within `room`. */
 void git_cache_put(git_cache *c, git_held *h, const git_pack *pack, uint64_t offset, size_t room);
 
 /* ---- loose.c ---- */
@@ -134,9 +134,9 @@ enum { GIT_INFLATED = 0, GIT_INFLATE_FULL = 1, GIT_INFLATE_BROKEN = 2, GIT_SLACK
 typedef struct git_inflater git_inflater; /* of one thread; may be used again and again */
 git_inflater *git_inflater_create(void);
 void git_inflater_free(git_inflater *f);
-/* *n: room in out, then what was written. Behind the room there are GIT_SLACK bytes more, which may
- * be overwritten with anything. INFLATED: the whole stream, its checksum right; FULL: there is more
- * than fits; BROKEN: truncated or damaged. What follows the stream does not matter. */
+/* *n: capacity of out; on return the number of bytes written. GIT_SLACK more bytes of out may be
+ * overwritten. INFLATED: the whole stream, with a correct checksum; FULL: out is too small;
+ * BROKEN: truncated or damaged. Bytes after the stream are ignored. */
 int git_inflate(uint8_t *out, size_t *n, git_inflater *f, const uint8_t *in, size_t in_n);
 
 /* ---- object.c ---- */
@@ -149,9 +149,9 @@ typedef struct git_name { /* one entry of a tree */
     uint32_t mode;
     const uint8_t *id;
 } git_name;
-/* 1: an entry, and *at is behind it; 0: the end; -1: malformed. */
+/* 1: an entry, and *at is after it; 0: the end; -1: malformed. */
 int git_tree_next(git_name *out, const uint8_t *tree, size_t n, size_t *at);
-/* The id behind `key` ("tree ") at *at, which moves behind its line; false: another line. */
+/* The id after `key` ("tree ") at *at, which moves to the next line; false: another line. */
 bool git_header_id(hpc_git_id *out, const char *text, size_t n, size_t *at, const char *key);
 /* Follows tags. *type: commit, tree, blob, or GIT_OBJECT_INVALID when it cannot be read. */
 int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g);

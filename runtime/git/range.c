@@ -1,9 +1,9 @@
 /*
- * range.c: the commits that one commit has behind it and another has not, in an order in which none
- * stands before its parents.
+ * range.c: the commits that one commit reaches and another does not, ordered so that
+ * parents come first.
  *
- * As git does it: both are followed by time, the latest first, and what the other one reaches is
- * taken off, until nothing is left that is older than what was found.
+ * As in git: both sides are followed by time, latest first, and commits that the other
+ * side reaches are removed, until no remaining commit is older than those found.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * walk.c: the walk over commits, by the workers of a pool.
  *
- * Commits wait in one queue, in the order in which they were reached; whoever
- * takes one puts its parents into the queue and then walks its tree. What is found
- * does not depend on who found it; list.c puts it in order.
+ * Commits wait in one queue in the order in which they were reached. A worker that
+ * takes one adds its parents to the queue and then walks its tree. The results do not
+ * depend on which worker finds them; list.c sorts them.
  */
 #include <string.h>
 

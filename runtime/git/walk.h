@@ -33,7 +33,7 @@ typedef struct walk {
     const hpc_git_list_options *options;
     git_found *found;
     git_set *seen;
-    git_boundary boundary; /* whose parents are not there on purpose */
+    git_boundary boundary; /* commits with parents that are absent on purpose */
     int64_t paths_n;       /* distinct, wanted or not; by atomic built-ins */
     hpc_git_id head;
     pthread_mutex_t lock; /* of all that follows */
@@ -41,12 +41,12 @@ typedef struct walk {
     hpc_git_id *queue; /* commits: [next, queue_n) wait */
     int64_t next, queue_n, queue_cap;
     int busy;          /* workers that may still add commits */
-    bool stop;         /* somebody failed, or was told to stop */
+    bool stop;         /* a worker failed, or the caller requested a stop */
     int64_t commits_n; /* taken by all */
 } walk;
 
 enum { GIT_KEPT = 1024 };
-typedef struct kept_tree { /* a tree that a worker met, in the place of its id */
+typedef struct kept_tree { /* a tree that a worker visited, in the slot of its id */
     hpc_git_id id;
     bool met;
     uint8_t *data; /* NULL: met once, or large */
@@ -57,11 +57,11 @@ typedef struct walker {
     walk *w;
     hpc_git *g;
     git_found *f;
-    bool head; /* what is found now is in HEAD */
+    bool head; /* the current commit belongs to HEAD */
     path_slot *slot;
     uint64_t slots_n, used_n;
     int64_t shown; /* commits_n at the last progress */
-    int64_t met_n; /* entries met under the commit at hand */
+    int64_t met_n; /* entries visited under the current commit */
     kept_tree kept[GIT_KEPT];
     level level[GIT_LEVELS];
     char path[GIT_PATH_BYTES + 1];
@@ -72,8 +72,8 @@ git_key git_key_of(const uint8_t id[20], hpc_hash128 path);
 /* Counts what could not be read. Of all messages the least is kept, so that it does not depend on
  * who came first. */
 int git_walk_miss(walker *v, const char *what, const hpc_git_id *id, const char *why);
-/* All files under a commit's tree that nobody has seen yet. HPC_OK, HPC_GIT_STOPPED or a negative
- * code, as with all of a walk. */
+/* Walks all files under a commit's tree that no worker has visited. HPC_OK, HPC_GIT_STOPPED or a
+ * negative code, like every function of a walk. */
 int git_walk_tree(walker *v, const hpc_git_id *root);
 static inline bool git_walk_must_stop(const walk *w)
 {

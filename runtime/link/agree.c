@@ -1,7 +1,6 @@
 /*
- * agree.c: what all ranks of a link must have alike, and failures that all of
- * them must know of: an error of one becomes everybody's, instead of the abort
- * that would otherwise reach the others.
+ * agree.c: agreement between the ranks of a link on values and on errors. The error of
+ * one rank becomes the error of all, instead of an abort on the other ranks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static int share(failure *f, hpc_link *l, int root)
                                        .recv = f});
 }
 
-/* The record of `root` becomes that of all; the others say whose it is. */
+/* All ranks adopt the record of `root`; the others prefix the text with its rank. */
 static int adopt(hpc_link *l, int root)
 {
     failure f = {0};

@@ -95,7 +95,7 @@ static int add_extent(int64_t *total, const hpc_comm *c, int64_t n)
     return 0;
 }
 
-/* Elements behind c->send and c->recv. */
+/* Number of elements of c->send and c->recv. */
 static int measure(int64_t *send, int64_t *recv, const hpc_link *l, const hpc_comm *c)
 {
     bool root = c->kind == HPC_BROADCAST && c->peer == l->rank;
@@ -160,7 +160,7 @@ static int64_t sent_elements(const hpc_link *l, const hpc_comm *c)
     }
 }
 
-/* ring_elements needs no whole blocks: what is reduced has blocks of one element. */
+/* Reduced types have blocks of one element, so ring_elements need not count whole blocks. */
 int64_t hpc_link_sends(const hpc_link *l, const hpc_comm *c)
 {
     return l->size == 1 ? 0 : (int64_t)hpc_comm_bytes(c->dtype, sent_elements(l, c));

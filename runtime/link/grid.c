@@ -1,8 +1,8 @@
 /*
- * grid.c: the process grid: which rank sits where, and a link for any set of
- * axes, made when it is first asked for.
+ * grid.c: the process grid: coordinates of ranks, and a link for any set of axes,
+ * created when it is first requested.
  *
- * Works over every kind of link alike, by splitting; chooses no shape itself.
+ * Works on every kind of link, by splitting. It does not choose the shape.
  */
 #include "runtime/link/priv.h"
 

@@ -1,14 +1,13 @@
 /*
- * link.h: ranks talking to each other: links, the process grid, and the count
- * of every byte.
+ * link.h: communication between ranks: links, the process grid, and traffic counts.
  *
- * A link connects the ranks of one group. Operations are started and then
- * tested or waited for; all ranks of a link start the same collectives in the
- * same order (a mismatch is an error that names both). To add a kind of link
- * (mpi, nccl) fill one hpc_link_ops. Buffers are host memory unless the link
- * says otherwise, stay untouched until completion, and never overlap. The links
- * of one rank and their handles belong to one thread, and each test or wait
- * carries forward all collectives that this rank has in flight.
+ * A link connects the ranks of one group. Operations are started, then tested or waited
+ * for. All ranks of a link start the same collectives in the same order; a mismatch is
+ * an error that names both operations. To add a kind of link, fill an hpc_link_ops.
+ * Buffers are host memory unless the link says otherwise; they must not change until
+ * completion and must not overlap. The links of one rank and their handles belong to
+ * one thread. Each test or wait makes progress on all collectives that this rank has in
+ * flight.
  */
 #ifndef HPC_LINK_H
 #define HPC_LINK_H
@@ -60,92 +59,97 @@ int hpc_link_start(hpc_link *l, hpc_handle *h, const hpc_comm *c); /* copies *c 
 int hpc_link_test(hpc_handle *h, bool *done);     /* makes progress; never blocks */
 int hpc_link_wait(hpc_handle *h);                 /* HPC_E_ABORTED once any rank has called abort */
 int hpc_link_run(hpc_link *l, const hpc_comm *c); /* start and wait */
-/* This rank fails: every rank's pending and later operations fail, naming this rank and `why`. */
+/* This rank fails: pending and later operations of every rank fail, with an error that names
+ * this rank and `why`. */
 void hpc_link_abort(hpc_link *l, const char *why);
-/* Collective: HPC_OK when every rank comes with that; else on all of them the code and the text of
- * the first that failed, "rank 2: ..." where it is not rank 0. */
+/* Collective. HPC_OK if every rank passes HPC_OK. Otherwise all ranks return the code and record
+ * the text of the lowest rank that failed; other ranks than 0 are named ("rank 2: ..."). */
 int hpc_link_agree(hpc_link *l, int rc);
-/* Collective. Lines "key=value", each with its end: HPC_E_ARG, as above, by the first that is not
- * as on rank 0: the key, both values, and then `advice`. */
+/* Collective. `lines`: "key=value" lines, each with a newline. If they differ from those of rank
+ * 0, all ranks return HPC_E_ARG, with the first differing key, both values and `advice`. */
 int hpc_link_same(hpc_link *l, const char *lines, const char *advice);
 /* Collective. Ranks of equal color form a new link, ordered by (key, rank); color < 0: NULL. */
 int hpc_link_split(hpc_link **out, hpc_link *l, int color, int key);
 void hpc_link_close(hpc_link *l);
-/* For messages: "axis data"; at most 31 bytes of it are kept. Not inherited by splits. */
+/* The name for messages, "axis data"; the first 31 bytes are kept. Splits do not inherit it. */
 void hpc_link_name(hpc_link *l, const char *name);
-/* Of links whose ranks are processes (mpi, nccl): once a wait, or a series of tests, has seen
- * nothing move for so long, this rank aborts with HPC_E_ABORTED and a text that names the
- * operation, the link and the ranks that have not come. Splits inherit it; 0: never.
- * HPC_LINK_TIMEOUT_S unless set. */
+/* Time limit of links between processes (mpi, nccl). If a wait or a series of tests sees no
+ * progress for that long, this rank aborts with HPC_E_ABORTED; the text names the operation, the
+ * link and the missing ranks. Splits inherit it. 0: no limit. Default: HPC_LINK_TIMEOUT_S. */
 #define HPC_LINK_TIMEOUT_S 300.0
 void hpc_link_timeout(hpc_link *l, double seconds);
 const char *hpc_comm_name(hpc_comm_kind k); /* "all_reduce" */
 
 /* ---- kinds of link --------------------------------------------------------- */
-int hpc_link_self(hpc_link **out); /* one rank; everything is a copy, nothing is counted */
+int hpc_link_self(hpc_link **out); /* one rank: every operation is a copy; no traffic is counted */
 
-/* n ranks as threads of this process: runs fn(rank's world link, user) on n threads and
- * returns the first failure by rank, its record copied; a rank that fails aborts the others. */
+/* Runs n ranks as threads of this process, each with fn(the rank's world link, user). Returns
+ * the failure of the lowest rank, with its record. A rank that fails aborts the others. */
 int hpc_threads_run(int n, int (*fn)(hpc_link *world, void *user), void *user);
 
-/* For tests: called by the sender before a message becomes visible; returns the polls (tests, or
- * turns of a wait) of its RECV for which to hide it. Ranks are the world's; NULL: no delays. */
+/* For tests. The sender calls it before a message becomes visible; it returns the number of
+ * polls (tests, or rounds of a wait) for which the RECV does not see the message. Ranks are
+ * those of the world. NULL: no delays. */
 typedef int hpc_delay_fn(void *user, int from, int to, int tag);
 int hpc_threads_run_delayed(int n, int (*fn)(hpc_link *world, void *user), void *user,
                             hpc_delay_fn *delay);
 
-/* Ranks as processes, started by mpirun or srun. Whether this is one of several, by the
- * environment: */
+/* True if mpirun or srun started this process as one of several ranks, according to the
+ * environment. */
 bool hpc_mpi_launched(void);
-/* Collective over all of them; once in a process. `library`: path of hpccoder-mpi.so; NULL: beside
- * the program or in ../lib/hpccoder. HPC_E_UNSUPPORTED, in one line: this build has no MPI, or MPI
- * cannot be called from two threads in turn. Closing the last link ends MPI, and waits until all
- * ranks do so. Up to 2 KiB a rank come with the letters that compare what ranks have started, so
- * ALL_REDUCE of that takes one step and (N-1) n b bytes; longer ones take 2(N-1)/N n b. A thread
- * makes progress while the rank computes, and sleeps when nothing is in flight. Memory of a GPU is
- * staged, because sums are made by the host. */
+/* Opens the world of those ranks. Collective; once in a process. `library`: path of
+ * hpccoder-mpi.so; NULL: in the program's folder or in ../lib/hpccoder. HPC_E_UNSUPPORTED, with
+ * a one-line text: this build has no MPI, or MPI does not allow calls from two threads. Closing
+ * the last link finalizes MPI and waits for all ranks. Payloads of up to 2 KiB per rank travel
+ * with the messages that compare the started operations. An ALL_REDUCE of that size takes one
+ * step and (N-1) n b bytes; longer ones take 2(N-1)/N n b. A thread makes progress while the
+ * rank computes, and sleeps while nothing is in flight. GPU buffers are staged, because the host
+ * computes the sums. */
 int hpc_mpi_open(hpc_link **world, const char *library);
-/* To be measured beside ours: ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER of f32 by MPI itself,
- * blocking, with nothing else in flight; and its name. */
+/* Baselines for benchmarks: MPI's own blocking ALL_REDUCE, ALL_GATHER and REDUCE_SCATTER of f32,
+ * with nothing else in flight; and the name of the MPI library. */
 int hpc_mpi_peer(hpc_link *world, const hpc_comm *c);
 const char *hpc_mpi_library(const hpc_link *world);
 
-/* GPUs over NCCL, rank by rank with `host`, which is borrowed and brings them together; buffers are
- * memory of `device`. Collective. HPC_E_UNSUPPORTED, in one line: this build has no NCCL, or there
- * is no CUDA device. Less is promised than by other links: sums run in no fixed order and halves
- * may be rounded more than once; what ranks start is not compared; messages of a pair are matched
- * in the order in which both start them, whatever their tags; maxima need not keep a NaN. */
+/* A link between GPUs over NCCL, with the ranks of `host`. `host` is borrowed; it sets NCCL up
+ * and carries host data. Buffers are memory of `device`. Collective. HPC_E_UNSUPPORTED, with a
+ * one-line text: this build has no NCCL, or there is no CUDA device. It guarantees less than
+ * other links. Sums have no fixed order, 16-bit types may be rounded more than once, and a
+ * maximum may lose a NaN. Started operations are not compared. Messages of a pair match in the
+ * order of their starts, whatever their tags. */
 int hpc_nccl_open(hpc_link **out, hpc_link *host, int device, const char *library);
 
-/* For authors of links. Arguments have been checked by then; h->link is set after a start that
- * succeeds and cleared after the test or wait that ends it: a link keeps its own in h->priv. */
+/* For implementers of links. comm.c has checked the arguments. It sets h->link after a
+ * successful start and clears it after the test or wait that ends the operation; the link's own
+ * state is in h->priv. */
 typedef struct hpc_link_ops {
     const char *name;
-    bool device_memory; /* takes device pointers as they are (nccl) */
+    bool device_memory; /* takes device pointers (nccl) */
     int (*start)(hpc_link *l, hpc_handle *h, const hpc_comm *c);
     int (*test)(hpc_handle *h, bool *done);
-    int (*wait)(hpc_handle *h); /* sleeps rather than burns a core */
+    int (*wait)(hpc_handle *h); /* sleeps; does not spin */
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);
     void (*close)(hpc_link *l);
 } hpc_link_ops;
 
-/* What this rank sent to others, as a ring would: AR 2(N-1)/N nb, AG and RS (N-1)/N of the full
- * tensor, A2A what leaves the rank, BROADCAST nb at the root, SEND nb. */
+/* Data that this rank has sent, by the formulas of ring algorithms: ALL_REDUCE 2(N-1)/N nb,
+ * ALL_GATHER and REDUCE_SCATTER (N-1)/N of the full tensor, ALL_TO_ALL the parts for other
+ * ranks, BROADCAST nb at the root, SEND nb. */
 typedef struct hpc_traffic {
     int64_t messages[HPC_COMM_KIND_N]; /* operations; SEND and RECV one each */
     int64_t bytes[HPC_COMM_KIND_N];
 } hpc_traffic;
 
-/* What this one adds to that. */
+/* The bytes that this operation adds to the traffic. */
 int64_t hpc_link_sends(const hpc_link *l, const hpc_comm *c);
 
-struct hpc_link { /* links embed it first */
+struct hpc_link { /* the first member of every link */
     const hpc_link_ops *ops;
     int rank, size;
     char name[32];
     double timeout_s;
-    hpc_link *host; /* of the same ranks, for memory of the host; NULL: this one */
+    hpc_link *host; /* link of the same ranks for host memory; NULL: this one */
     hpc_traffic traffic;
 };
 
@@ -162,11 +166,12 @@ typedef enum hpc_axis {
 typedef uint32_t hpc_axes;             /* a set: bit 1 << axis */
 const char *hpc_axis_name(hpc_axis a); /* "data" */
 
-/* The axes from that whose parts are coarsest, where several split one extent, to the finest. */
+/* The axes from the one with the coarsest parts to the one with the finest, for an extent that
+ * several axes split. */
 extern const uint8_t hpc_axis_nesting[HPC_AXIS_N];
 
-/* Mixed radix, slowest axis first: data, expert, pipe, depth, row, col. So neighbours in the world
- * differ in col, then in row, ... */
+/* Mixed radix, slowest axis first: data, expert, pipe, depth, row, col. Adjacent world ranks
+ * differ in col, then in row, and so on. */
 typedef struct hpc_grid_shape {
     int extent[HPC_AXIS_N]; /* 0 is read as 1 */
 } hpc_grid_shape;
@@ -183,11 +188,11 @@ void hpc_grid_close(hpc_grid *g);
 const hpc_grid_shape *hpc_grid_shape_of(const hpc_grid *g);
 int hpc_grid_coord(const hpc_grid *g, hpc_axis a);
 hpc_link *hpc_grid_world(hpc_grid *g);
-/* The link over a set of axes, made at first use: collective over the world the first time a set
- * is named, so all ranks must name sets in the same order. The empty set and axes of extent 1 give
- * the self link. */
+/* The link over a set of axes, created at first use. The first use of a set is collective over
+ * the world, so all ranks must request sets in the same order. For the empty set and axes of
+ * extent 1 it is the self link. */
 int hpc_grid_link(hpc_link **out, hpc_grid *g, hpc_axes axes);
-/* By axes and operation: of the link made for that set; zeros when there is none. */
+/* Traffic of the link for this set of axes; zeros if that link does not exist. */
 hpc_traffic hpc_grid_traffic(const hpc_grid *g, hpc_axes axes);
 void hpc_grid_traffic_clear(hpc_grid *g);
 

@@ -1,8 +1,8 @@
 /*
- * match.c: whether what two ranks have started is the same operation, and what
- * to say when it is not; who goes where when a link is split.
+ * match.c: comparing the operations that two ranks have started, with the error text
+ * for a mismatch; and the members of links after a split.
  *
- * Looks at descriptions alone, so that every kind of link refuses alike.
+ * It compares descriptions only, so that every kind of link reports the same errors.
  */
 #include "runtime/link/priv.h"
 

@@ -1,9 +1,8 @@
 /*
- * mpi.c: the world of the ranks that mpirun or srun has started: whether there is
- * one, and opening it.
+ * mpi.c: detecting and opening the world of ranks that mpirun or srun has started.
  *
- * MPI itself is in a shared object (mpi/), opened here; what a link is made of
- * is in wire_*.c.
+ * MPI itself is in a shared object (mpi/) that is loaded here; the link is implemented
+ * in wire_*.c.
  */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,11 +1,10 @@
 /*
- * nccl.c: the link over NCCL, for memory of GPUs: what is started becomes groups
- * on a stream, and is done when the stream has come past it.
+ * nccl.c: the link over NCCL, for GPU memory. Operations become NCCL groups on a stream
+ * and are complete when the stream has passed their mark.
  *
- * A host link of the same ranks (threads or MPI) brings them together, carries
- * what is small and the host's own, and news of a failure: a receive from oneself
- * that is only answered at the end fails when any rank aborts. NCCL itself is in
- * a shared object (nccl/).
+ * A host link of the same ranks (threads or MPI) sets NCCL up, carries small and host
+ * data, and propagates failures: a pending receive from the rank itself, which is sent
+ * only on close, fails when any rank aborts. NCCL itself is in a shared object (nccl/).
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -36,7 +35,7 @@ typedef struct nccl_link {
     nccl_op *queue[QUEUE_MOST]; /* messages that go as one group */
     int queue_n;
     hpc_handle news;
-    bool failed; /* once true, `why` stays as it is */
+    bool failed; /* once true, `why` does not change */
     hpc_error why;
 } nccl_link;
 
@@ -65,7 +64,7 @@ static int fail_here(nccl_link *l, const char *what, const char *why)
     return broken(l);
 }
 
-/* Whether another rank has failed. */
+/* Checks for a failure of another rank. */
 static void hear(nccl_link *l)
 {
     bool done;

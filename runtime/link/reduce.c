@@ -1,8 +1,8 @@
 /*
  * reduce.c: sums and maxima over ranks, in rank order.
  *
- * Works through blocks that stay in the first-level cache, so each operand is
- * read once. Knows nothing of links; quantised types are refused before.
+ * It works in blocks that fit the L1 cache, so each operand is read once. Callers must
+ * have rejected quantised types.
  */
 #include "runtime/link/priv.h"
 

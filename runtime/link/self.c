@@ -1,9 +1,9 @@
 /*
- * self.c: the link of one rank, so that serial programs are no special case.
+ * self.c: the link of one rank, so that serial programs are not a special case.
  *
- * Collectives are copies, done at once. A message to itself is copied when the
- * second of its two ends is started, as on any other link; until then the first
- * waits in a list. Nothing is counted, and nothing is ever waited for.
+ * Collectives are copies that complete at once. A message to itself is copied when the
+ * second of its two ends is started, as on any other link; until then the first is
+ * queued. No traffic is counted, and no call blocks.
  */
 #include "runtime/link/priv.h"
 

@@ -1,9 +1,8 @@
 /*
- * threads.c: the `threads` link: a rank's end of a group, its tickets for
+ * threads.c: the `threads` link: a rank's endpoint of a group, its tickets for
  * operations in flight, and splitting.
  *
- * How collectives meet and messages are matched is in threads_collective.c and
- * threads_message.c.
+ * Collectives are in threads_collective.c, messages in threads_message.c.
  */
 #include "runtime/link/priv.h"
 

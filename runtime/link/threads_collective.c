@@ -1,14 +1,13 @@
 /*
- * threads_collective.c: how the ranks of a group carry out a collective
- * together.
+ * threads_collective.c: collectives between the ranks of a group.
  *
- * Collectives are matched by sequence number; ranks may run ahead. A meeting
- * goes through phases: all arrive; each rank does its own share, reading the
- * others' buffers (ALL_REDUCE: reduces its part, then, when all have, gathers
- * the parts of the others); it is complete when all are through, because only
- * then may buffers be released. The shares are done by the ranks' own tests and
- * waits, outside of the lock. A meeting either completes for all or fails for
- * all; after a failure nobody leaves while someone still touches buffers.
+ * Collectives are matched by sequence number; ranks may run ahead. A meeting has
+ * phases. First all ranks arrive. Then each rank does its share and reads the others'
+ * buffers; for ALL_REDUCE it reduces its part and, after all ranks have, gathers the
+ * other parts. The meeting is complete when all ranks have finished, because only then
+ * may buffers be released. Each rank's own tests and waits do its share, outside of the
+ * lock. A meeting completes for all ranks or fails for all; after a failure no rank
+ * leaves while another accesses buffers.
  */
 #include "runtime/link/priv.h"
 
@@ -75,7 +74,8 @@ static void compare_all(group *g, meeting *m, int rank)
     if (hpc_comm_compare(&why, m->seq, m->comm, g->size, rank, g->member) < 0) fail(g, m, &why);
 }
 
-/* Who comes late to a collective is told why it failed, not that those who know have left since. */
+/* A rank that arrives late gets the error of the collective, not the news that others have since
+ * left. */
 static int refusal(hpc_error *why, const group *g, int64_t seq)
 {
     int rc = hpc_group_refusal(why, g, -1);

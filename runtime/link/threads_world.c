@@ -1,9 +1,8 @@
 /*
- * threads_world.c: ranks as threads of one process: starting and ending them,
- * putting them to sleep and waking them, and how the failure of one reaches all.
+ * threads_world.c: ranks as threads of one process: starting and joining them, sleeping
+ * and waking, and propagating the failure of one rank to all.
  *
- * Knows nothing of operations; they are in threads_collective.c and
- * threads_message.c.
+ * Operations are in threads_collective.c and threads_message.c.
  */
 #include "runtime/link/priv.h"
 

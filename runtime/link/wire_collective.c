@@ -1,13 +1,13 @@
 /*
  * wire_collective.c: collectives over a wire.
  *
- * Every rank sends every other one a letter that says what it has started, with
- * the counts of an ALL_TO_ALL and short data behind it. Once all have come, all
- * ranks know the same and decide alike: a misfit fails everywhere. Short data
- * are then there as well: each rank makes its whole result of them, one step
- * after the last has started. Long data follow as flows, pairwise: ALL_REDUCE as
- * a scatter of parts, which their owners reduce in rank order, and a gather;
- * BROADCAST as a scatter and a gather; so no rank sends more than a ring would.
+ * Every rank sends every other one a letter that describes the operation it has
+ * started, with the counts of an ALL_TO_ALL and short data. Once all letters have
+ * arrived, all ranks have the same information and decide alike: a mismatch fails on
+ * all. From short data each rank computes its whole result, one step after the last
+ * rank has started. Long data follow as pairwise flows. ALL_REDUCE scatters parts,
+ * which their owners reduce in rank order, and gathers; BROADCAST scatters and gathers.
+ * So no rank sends more than in a ring algorithm.
  */
 #include "runtime/link/wire_priv.h"
 
@@ -282,7 +282,7 @@ bool hpc_wire_collective_deliver(wire_link *l, letter *m)
 }
 
 /* ---- starting ---------------------------------------------------------------- */
-/* Whether each rank's whole result comes with the letters. */
+/* True if the letters carry the whole result for every rank. */
 static bool all_short(const wire_op *op)
 {
     return op->comm.kind != HPC_ALL_TO_ALL && is_short(op, op->comm.n); /* see open_exchange */

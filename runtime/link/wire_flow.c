@@ -1,9 +1,9 @@
 /*
- * wire_flow.c: long data to or from one rank, in pieces, so that a part that has
- * come is reduced and passed on while the rest is under way.
+ * wire_flow.c: long data to or from one rank, in pieces, so that received pieces are
+ * reduced and forwarded while the rest is in transit.
  *
- * Both ends cut alike, from the number of bytes alone; all receives are posted
- * at once.
+ * Both ends derive the pieces from the number of bytes; all receives are posted at
+ * once.
  */
 #include "runtime/link/wire_priv.h"
 

@@ -1,8 +1,8 @@
 /*
- * wire_link.c: links over a wire: their operations in flight, waiting with a
- * limit, splitting, closing.
+ * wire_link.c: links over a wire: operations in flight, waiting with a time limit,
+ * splitting, closing.
  *
- * What collectives and messages do is in wire_collective.c and wire_message.c.
+ * Collectives are in wire_collective.c, messages in wire_message.c.
  */
 #include "runtime/link/wire_priv.h"
 
@@ -249,7 +249,7 @@ static int wire_start(hpc_link *base, hpc_handle *h, const hpc_comm *c)
 {
     wire_link *l = (wire_link *)base;
     pthread_mutex_lock(&l->office->lock);
-    hpc_office_poll(l->office); /* who has been told of a failure starts nothing more */
+    hpc_office_poll(l->office); /* a rank that has received news of a failure starts nothing more */
     int rc = start(l, h, c);
     pthread_mutex_unlock(&l->office->lock);
     return rc;
@@ -466,8 +466,8 @@ static bool has_flows(const wire_op *op)
     return false;
 }
 
-/* What nobody has matched yet is given up alone; amid data only all together can stop. Returns the
- * first collective in which this rank takes no part. */
+/* Abandons operations that no rank has matched; operations that move data can only be stopped by
+ * all ranks. Returns the first collective in which this rank takes no part. */
 static int64_t abandon_all(wire_link *l)
 {
     office *o = l->office;

@@ -1,10 +1,10 @@
 /*
  * wire_message.c: messages between two ranks over a wire.
  *
- * Both ends tell the other what they have started, a SEND with short data behind
- * it, a RECV with its receives posted; each matches what the other says with its
- * own, oldest first by (peer, tag). So both see the same pairs, and a misfit
- * fails at both.
+ * Each end sends a description of the operation it has started: a SEND with its short
+ * data, a RECV after posting its receives. Each end matches the other's descriptions
+ * with its own operations, oldest first by (peer, tag). Both therefore see the same
+ * pairs, and a mismatch fails at both.
  */
 #include "runtime/link/wire_priv.h"
 

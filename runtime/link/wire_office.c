@@ -1,9 +1,9 @@
 /*
- * wire_office.c: a process's end of the wire: letters out and in, the thread
- * that makes progress while the rank computes, and how a failure reaches all.
+ * wire_office.c: a process's endpoint on the wire: sending and receiving letters, the
+ * progress thread, and propagating a failure to all ranks.
  *
- * Knows links only to hand them their letters; operations are in
- * wire_collective.c and wire_message.c.
+ * It only passes letters to links; operations are in wire_collective.c and
+ * wire_message.c.
  */
 #include "runtime/link/wire_priv.h"
 
@@ -17,7 +17,7 @@ enum {
     SPINS = 100,        /* polls before a thread that waits gives its CPU away */
     YIELDS = 60,        /* and before it sleeps */
     MOST_US = 200,      /* sleep of the progress thread, which doubles up to this */
-    LINGER = 25,        /* such sleeps with nothing in flight before it waits to be woken */
+    LINGER = 25,        /* sleeps of MOST_US with nothing in flight before it waits to be woken */
     LETTERS_A_POLL = 64 /* so that a flood of them does not hold the lock for ever */
 };
 
@@ -38,8 +38,8 @@ int hpc_office_reserve(office *o, int letters)
     return 0;
 }
 
-/* Enough are reserved for every operation in flight; only a rank that is far ahead, as with
- * messages nobody has asked for yet, needs more. */
+/* Enough letters are reserved for every operation in flight. Only a rank that runs far ahead
+ * needs more, for example with messages that no rank has requested yet. */
 letter *hpc_letter_take(office *o)
 {
     letter *l = o->spare;
@@ -127,7 +127,7 @@ static void tell_all(office *o, letter_type type, int failed, const char *why)
         if (r == o->info.rank) continue;
         letter *l = hpc_letter_take(o);
         if (!l) {
-            o->lost = true; /* nobody can be told, so nothing can end in good order */
+            o->lost = true; /* no other rank can be informed, so closing cannot be orderly */
             hpc_error_clear();
             return;
         }
@@ -193,7 +193,7 @@ static bool poll_posted(office *o)
         if (!fresh) {
             hpc_office_abort(o, o->info.rank, "out of memory for a message from another rank");
             hpc_error_clear();
-            fresh = came; /* what it says is lost, as everything is */
+            fresh = came; /* its content is lost: the abort fails everything anyway */
             came = NULL;
         }
         o->posted[slot] = fresh;

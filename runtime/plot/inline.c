@@ -1,9 +1,9 @@
 /*
- * inline.c: a plot of lines as a part of a page, drawn by ourselves: gnuplot's
- * pictures have fixed colours, and say nothing when they are pointed at.
+ * inline.c: line plots as inline SVG of a page, without gnuplot: gnuplot's pictures
+ * have fixed colours and no hover texts.
  *
- * Classes c1 to c8 are the palette, `pale` what lies behind; the page's rules
- * (hpc_plot_inline_style) say how they look.
+ * Classes c1 to c8 are the palette, `pale` is the background; hpc_plot_inline_style
+ * gives the page's CSS rules.
  */
 #include <math.h>
 #include <stdio.h>

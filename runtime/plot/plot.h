@@ -32,17 +32,17 @@ typedef struct hpc_plot_series {
     const double *y;  /* NaN: a gap */
     int64_t n;
     int colour; /* 1, 2, ...: series of one colour belong together; 0: by its place */
-    bool faint; /* lines: thin and pale, behind the others; not in a page's tables */
+    bool faint; /* lines: thin and pale, in the background; not in a page's tables */
     bool thin;  /* lines */
     bool apart; /* lines: marks alone, not joined */
     hpc_plot_mark mark;
-    const double *low, *high; /* lines: what is pale from one to the other at each point; NULL */
+    const double *low, *high; /* lines: ends of the pale range at each point; NULL: none */
     bool band;                /* between these the area, not a line at each point */
 } hpc_plot_series;
-typedef struct hpc_plot_strip { /* from top to bottom, pale, behind all */
+typedef struct hpc_plot_strip { /* a pale strip over the full height, in the background */
     double from, to;
 } hpc_plot_strip;
-typedef struct hpc_plot_hint { /* what is said of the place nearest to x, in a page */
+typedef struct hpc_plot_hint { /* hover text of the position nearest to x, in a page */
     double x;
     const char *text; /* lines; NULL: nothing */
 } hpc_plot_hint;

@@ -1,5 +1,5 @@
 /*
- * priv.h: what the files of this folder share and nobody else may use.
+ * priv.h: internals of runtime/plot.
  */
 #ifndef HPC_PLOT_PRIV_H
 #define HPC_PLOT_PRIV_H
@@ -7,7 +7,7 @@
 #include "runtime/plot/plot.h"
 
 typedef enum plot_terminal { PLOT_PNG, PLOT_SVG } plot_terminal;
-/* Whether it can be drawn (plot.c). */
+/* Checks that the figure can be drawn (plot.c). */
 int plot_check(const hpc_figure *f);
 /* Appends the commands that draw the figure to gnuplot's standard output (script.c). */
 int plot_script(hpc_buf *out, const hpc_figure *f, plot_terminal terminal);

@@ -1,8 +1,8 @@
 /*
- * counter.c: what the processor and the kernel count of a child.
+ * counter.c: hardware and kernel event counters of a child process.
  *
- * The counter belongs to the thread that forks, where it never runs: its children have it too, and
- * there it begins when they execute something. What they counted falls to it when they end.
+ * The counter is opened, inherited, on the thread that forks. In its children it starts
+ * at exec; their counts are added to it when they end.
  */
 #include <linux/perf_event.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * keep.c: a process between us and a command, to which everything falls that the command leaves
- * behind, wherever that went, and that ends it all: when the command has ended, when it is told to,
- * and when we are gone.
+ * keep.c: a keeper process between hpccoder and a command. Descendants that the command
+ * orphans become its children. It kills them all when the command ends, on request, and
+ * when hpccoder ends.
  *
- * It is a fork of a process with threads: only system calls here.
+ * It is a fork of a process with threads: it uses system calls only.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * priv.h: what the files of this folder share and nobody else may use.
+ * priv.h: internals of runtime/proc.
  */
 #ifndef HPC_PROC_PRIV_H
 #define HPC_PROC_PRIV_H
@@ -21,7 +21,7 @@ typedef struct proc_child {
  * with threads may not allocate. Lives in the arena. */
 typedef struct proc_command {
     const char **argv, **environment;
-    char file[4096]; /* what is executed */
+    char file[4096]; /* path of the executable */
 } proc_command;
 
 /* spawn.c */
@@ -29,11 +29,12 @@ int proc_resolve(char file[4096], const char *name); /* HPC_E_IO: not in PATH */
 int proc_environment(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
 int proc_spawn(proc_child *out, const proc_command *c, const hpc_proc_options *o);
 void proc_close(int *fd);
-/* keep.c, in a child: before it forks the command, if `caller` is still there; and behind that. */
+/* keep.c, in a child: begin runs before the command is forked and checks that `caller` still
+ * runs; keep runs after it. */
 void proc_keep_begin(pid_t caller);
 void proc_keep(pid_t command) __attribute__((noreturn));
-/* counter.c: of what this thread forks from now on and what is executed in it; -1: cannot be had.
- */
+/* counter.c: counts programs that children of this thread execute from now on; -1: not
+ * available. */
 int proc_counter_open(hpc_counter c);
 int64_t proc_counter_read(int fd); /* when all of it has ended; -1: it never ran */
 /* sandbox.c: wraps the command into bubblewrap's. */

@@ -15,9 +15,9 @@ extern "C" {
 
 typedef enum hpc_sandbox {
     HPC_SANDBOX_NONE,    /* limits only: for programs of our own choice, such as gnuplot */
-    HPC_SANDBOX_REQUIRED /* bubblewrap: no network, own processes, a read-only system, nothing
-                          * writable but `folder` and an empty /tmp. HPC_E_UNSUPPORTED if it cannot
-                          * be had; never a silent fallback */
+    HPC_SANDBOX_REQUIRED /* bubblewrap: no network, a separate process space, a read-only system,
+                            only `folder` and an empty /tmp writable. HPC_E_UNSUPPORTED if it is not
+                            available; never a silent fallback */
 } hpc_sandbox;
 
 /* Counted over the child and all that it starts, in user mode. */
@@ -26,7 +26,7 @@ typedef enum hpc_counter {
     HPC_COUNTER_INSTRUCTIONS, /* by the processor */
     HPC_COUNTER_FAULTS        /* of pages, by the kernel */
 } hpc_counter;
-/* Whether that can be had: many virtual machines and containers have no counters. */
+/* True if the counter is available: many virtual machines and containers have none. */
 bool hpc_proc_counts(hpc_counter c);
 
 typedef struct hpc_proc_options {
@@ -38,7 +38,7 @@ typedef struct hpc_proc_options {
     size_t input_bytes;
     double seconds;      /* of wall clock; 0: no limit. Then TERM, and KILL a second later */
     size_t memory_bytes; /* of address space; 0: no limit */
-    size_t output_bytes; /* kept of each stream; the child may write more, unread by nobody */
+    size_t output_bytes; /* kept of each stream; more output is discarded */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
     bool kept;           /* what leaves its group ends with it too, and all when we are gone */
@@ -65,9 +65,10 @@ typedef struct hpc_proc_result {
  * in the message. Safe in a process with threads. SIGPIPE of ours is never raised. */
 int hpc_proc_run(hpc_proc_result *out, const hpc_proc_options *options);
 void hpc_proc_release(hpc_proc_result *r);
-/* "NAME=..." as it is for us, in the arena; of PATH and HOME something usual when it is not set. */
+/* "NAME=..." from our environment, in the arena; for PATH and HOME a usual value if it is not
+ * set. */
 const char *hpc_proc_variable(hpc_arena *a, const char *name);
-/* Whether a program of that name is in PATH. */
+/* True if PATH has a program of that name. */
 bool hpc_proc_exists(const char *name);
 
 #ifdef __cplusplus

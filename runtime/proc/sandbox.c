@@ -1,9 +1,9 @@
 /*
- * sandbox.c: a command inside bubblewrap: no network, processes of its own, a
- * read-only system, one folder that it may write to.
+ * sandbox.c: running a command inside bubblewrap: no network, a separate process space,
+ * a read-only system, one writable folder.
  *
- * Bubblewrap reports on a pipe of its own how far it came. That is how "the
- * sandbox could not be made" is told from "the program in it failed".
+ * Bubblewrap reports its progress on a pipe. This distinguishes "the sandbox could not
+ * be created" from "the program in it failed".
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /*
- * overlap.c: communication behind computing: each segment as a graph of what
- * must come before what, the collectives' kinds, and the segment in its new
- * order (overlap_order.c).
+ * overlap.c: hpc_overlap: builds each segment's dependency graph, classifies its
+ * collectives, and emits the segment in its new order (overlap_order.c).
  *
- * Nothing is computed otherwise than before: what writes one state keeps its
- * order. Kinds and order follow from ops, values and tags, never from
- * attributes, which are all that ranks of one grid differ in.
+ * The computation does not change: writes to one state keep their order. Classes and
+ * order follow from ops, values and tags, never from attributes, the only difference
+ * between ranks of one grid.
  */
 #include <string.h>
 

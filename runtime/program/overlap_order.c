@@ -1,11 +1,10 @@
 /*
- * overlap_order.c: a new order of a segment's instructions: collectives start as
- * soon as they can, and what waits for one comes as late as there is other work.
+ * overlap_order.c: a new order of a segment's instructions: collectives start as early
+ * as possible, and instructions that wait for one come as late as there is other work.
  *
- * No clock is asked and no cost: what the next collective of the flow needs is
- * computed first; while it is under way comes what nobody waits for, as the
- * gradients of weights are. So all ranks of a grid, and every run, have the
- * same order.
+ * It uses neither time nor costs. Inputs of the next collective on the critical path
+ * come first; while it is in flight, independent instructions run, such as weight
+ * gradients. So all ranks of a grid, and all runs, have the same order.
  */
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /*
- * overlap_priv.h: what the files of overlapping share: a segment as a graph of
- * what must come before what.
+ * overlap_priv.h: internals of hpc_overlap: a segment as a dependency graph.
  */
 #ifndef HPC_OVERLAP_PRIV_H
 #define HPC_OVERLAP_PRIV_H
@@ -21,9 +20,9 @@ typedef struct node {
     int32_t flight;      /* the collective that must have landed before this is read, or -1 */
     int32_t place, turn; /* in the segment as it was; and how many blocks it had come to by then */
     int32_t needed;      /* AHEAD: the turn of what reads it */
-    int32_t chain;       /* AHEAD: collectives behind it until it is read */
+    int32_t chain;       /* AHEAD: following collectives until it is read */
     uint8_t kind;
-    bool late; /* comes behind a SINK */
+    bool late; /* depends on a SINK */
 } node;
 
 typedef struct graph {
@@ -40,7 +39,7 @@ int graph_before(graph *g, int32_t at, int32_t pred);
 /* A new node, plain, that nothing comes before yet; its number, or a code. */
 int graph_add(graph *g, const hpc_insn *i, int32_t place, int32_t turn);
 
-/* What comes behind sinks, as edges are by now. */
+/* Marks the nodes that depend on sinks, by the present edges. */
 void graph_find_late(graph *g);
 
 /* bucket.c: small sums over ranks that end in state are put together, up to so many bytes. */

@@ -1,5 +1,5 @@
 /*
- * priv.h: what the files of runtime/program share, and nobody else.
+ * priv.h: internals of runtime/program.
  */
 #ifndef HPC_PROGRAM_PRIV_H
 #define HPC_PROGRAM_PRIV_H
@@ -15,7 +15,7 @@ hpc_value hpc_value_root(const hpc_program *p, hpc_value v);
 void hpc_view_bind(hpc_program *p, const hpc_insn *i);
 /* Appends a value; HPC_NONE with the error recorded. */
 hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type);
-/* Whether a type's elements can hold fractions. */
+/* True if a type's elements can hold fractions. */
 bool hpc_type_real(const hpc_type *t);
 
 #endif

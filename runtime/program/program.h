@@ -90,7 +90,7 @@ typedef struct hpc_value_info {
     int8_t settled[HPC_AXIS_N]; /* state, of partial sums: the layout in which they are read */
     hpc_value base;             /* a view: the value whose memory it shares, or HPC_NONE */
     int64_t base_element;       /* and from where */
-    bool anew;                  /* such an accumulator: each run of backward begins it anew */
+    bool anew;                  /* accumulator: every run of backward overwrites it first */
     bool kept;                  /* temporary: the host reads it, so it lives to the end */
     int32_t version;            /* state: the newest */
     int32_t segment, insn;      /* temporaries: where assigned */
@@ -115,9 +115,9 @@ typedef struct hpc_tags {
     int16_t group;      /* parameter group, or -1 */
     uint8_t queue;      /* hpc_queue */
     int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
-    bool anew;          /* what it would add to state is stored there instead */
-    bool again;         /* forward has made it before: hpc_recompute */
-    bool idle;          /* another rank does it: here it only stands where it stands there */
+    bool anew;          /* overwrites state instead of adding to it */
+    bool again;         /* recomputes a forward instruction (hpc_recompute) */
+    bool idle;          /* another rank executes it; here it only keeps that rank's position */
     hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
 } hpc_tags;
 
@@ -157,15 +157,16 @@ void hpc_program_keep(hpc_program *p, hpc_value v); /* the host will read this t
 hpc_value hpc_program_find(const hpc_program *p, const char *name); /* HPC_NONE if absent */
 /* Appends a segment, makes it current, resets tags; its index in p->segment, or a code. */
 int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
-/* Appends an instruction. operand: op->sig.operand_n values, outputs HPC_NEW, HPC_NONE (optional)
- * or state (ACC, INOUT); attr may be NULL for all zeros. Returns the first output (an existing
- * state if that is what it is), HPC_NONE if there is none or after a failure; new outputs are
- * stored back into operand. A misfit names segment, instruction, operand and both shapes. */
+/* Appends an instruction. operand: op->sig.operand_n values, outputs HPC_NEW, HPC_NONE
+ * (optional) or state (ACC, INOUT); attr may be NULL for all zeros. Returns the first output (an
+ * existing state if it was given); HPC_NONE if there is no output or after a failure. New
+ * outputs are stored in operand. The error of a misfit names segment, instruction, operand and
+ * both shapes. */
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
-/* 0, or the first failed emission, recorded again: builders check once, at the end. */
+/* 0, or the first failed emission, which it records again: builders check once, at the end. */
 int hpc_program_status(const hpc_program *p);
-/* Proves single assignment, order, versions, and that counts and guards are such; after every pass,
- * in tests always. Shapes are emission's to prove. */
+/* Proves single assignment, order and versions, and that counts and guards have valid types.
+ * Call it after every pass; tests always do. hpc_emit checks shapes. */
 int hpc_program_check(const hpc_program *p);
 /* For passes: deep copy; and an instruction's errors' prefix, "forward[0] #12 matmul (block 3)". */
 hpc_program *hpc_program_copy(const hpc_program *p);
@@ -173,12 +174,12 @@ const char *hpc_insn_where(char out[96], const hpc_program *p, int segment, int6
 
 /* ---- passes ----------------------------------------------------------------- */
 typedef struct hpc_diff_options {
-    int forward, backward;    /* segments: from, and appended to (made by the caller) */
-    int accumulate;           /* segment for "accumulator += gradient" in the order that a
-                                 schedule fixes, or -1: backward adds in place */
-    bool anew;                /* with accumulate -1, where gradients are used after each run of
-                                 backward: the first of its instructions that adds to an
-                                 accumulator overwrites it (value.anew), and nobody clears it */
+    int forward, backward; /* segments: from, and appended to (made by the caller) */
+    int accumulate;        /* segment for "accumulator += gradient" in the order that a
+                              schedule fixes, or -1: backward adds in place */
+    bool anew; /* with accumulate -1, for gradients that are used after each run of backward: the
+                  first instruction that adds to an accumulator overwrites it, so it
+                  needs no clearing */
     const hpc_value *seed_of; /* values whose gradients are given ... */
     const hpc_value *seed;    /* ... by these, to which what flows there is added */
     int64_t seed_n;
@@ -186,17 +187,20 @@ typedef struct hpc_diff_options {
     hpc_value *want_grad;  /* out: those; HPC_NONE where nothing flows */
     int64_t want_n;
 } hpc_diff_options;
-/* Refused: what a gradient passes that is guarded, or reads state which is written afterwards. */
+/* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
+ * written later. */
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
-/* Where the gradients of a trainable state are added, f32 (f64 for f64); made if there is none. */
+/* The f32 accumulator (f64 for f64) of a trainable state's gradient; created if it does not
+ * exist. */
 hpc_value hpc_accumulator(hpc_program *p, hpc_value state);
 
-/* Backward makes again what it reads of forward, just before it first needs it, instead of keeping
- * it: the same bits, less memory, at most forward's flops once more. Candidates are temporaries
- * made in a block that nothing else reads in forward: the residual stream stays. BLOCK repeats all
- * of them, SELECTIVE only what takes few flops and saves memory: never products or attention.
- * Nothing kept, guarded, received from other ranks, or made of state that is written by the end of
- * backward is repeated. After hpc_differentiate, before hpc_shard; tags.origin names the repeated
+/* Backward recomputes forward values that it reads, just before their first use, instead of
+ * keeping them: the same bits, less memory, at most forward's flops once more. Candidates are
+ * temporaries of a block that no other block reads in forward: the residual stream is kept.
+ * BLOCK recomputes all of them, SELECTIVE only those that take few flops and save memory: never
+ * products or attention. An instruction is never recomputed if its result is kept, guarded or
+ * received from other ranks, or if it reads state that is written before the end of backward.
+ * Call it after hpc_differentiate, before hpc_shard; tags.origin names the recomputed
  * instruction. */
 typedef enum hpc_recompute_policy {
     HPC_RECOMPUTE_NONE,
@@ -210,45 +214,48 @@ typedef struct hpc_recompute_options {
 } hpc_recompute_options;
 int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 
-/* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
- * are propagated through the op table, collectives enter where they differ, extents become local.
- * A temporary that has a layout is brought to it as soon as it is made; hpc_differentiate gives its
- * gradient the same.
- * A number that does not divide names value, extent and axis; blocks of rows that a view makes, and
- * that do not divide as the rows did, are put together as far as they need be. Rewrites p in place.
+/* Rewrites p in place as the program of one rank. On entry types are global, with the requested
+ * layouts on inputs and state. Layouts are propagated through the op table, collectives are
+ * inserted where they differ, and extents become local. A temporary with a layout is converted
+ * to it when it is computed; hpc_differentiate gives its gradient the same layout. The
+ * error for an extent that is not divisible names value, extent and axis. If a view creates
+ * blocks of rows that do not divide as the rows did, they are gathered as far as necessary.
  *
- * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,
- * and data the finest (hpc_axis_nesting), but for what is split as HPC_INNER, finer than all. Where
- * state split on data or depth meets what flows, it is gathered, once in a segment, and not kept.
- * Accumulators have the layout that they are given; one that is given none takes that of what is
- * first added to it. What is added in another layout is converted first. Partial sums in state are
- * read as value.settled says. To state that is partial on an axis, what all its ranks have alike is
- * added by the first of them alone. */
+ * If several axes split a dimension, row has the coarsest parts, then col, expert, pipe, depth,
+ * and data the finest (hpc_axis_nesting); HPC_INNER parts are finer than all. State that is
+ * split on data or depth is gathered once in a segment where it is used, and not kept. An
+ * accumulator keeps its given layout; without one it takes the layout of the first value added
+ * to it. Values in another layout are converted before they are added. Partial sums in state are
+ * read in the layout value.settled. If state is partial on an axis and all ranks of that axis
+ * hold the same addend, only the first of them adds it. */
 typedef struct hpc_shard_options {
-    /* Trainable state that is split on these axes, in its first dimension, is also kept gathered
-     * over them, as "whole.NAME", for forward and backward to read: finer axes that split it must
-     * be among them too. */
+    /* Trainable state that these axes split in its first dimension is also kept gathered over
+     * them, as "whole.NAME", for forward and backward to read. Finer axes that split it must be
+     * in the set. */
     hpc_axes keep;
-    int gather; /* out: the segment, appended, that fills those from what was written; -1: none */
+    int gather; /* out: the appended segment that gathers written state into those copies; -1: none
+                 */
 } hpc_shard_options;
 /* o may be NULL. */
 int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N],
               hpc_shard_options *o);
 
-/* Communication behind computing. In each segment collectives begin as soon as what they send is
- * there, and what waits for one comes after all else that can be done meanwhile: what the next one
- * of the flow needs comes first, gradients of weights while it is under way. What is made again
- * waits until backward has come to the block behind its own. The bits are the same,
- * state is written in the same order, and ranks of one grid get one order: nothing here asks for
- * attributes. Segments with messages stay as they are. After hpc_shard. */
+/* Overlaps communication with computation. In each segment collectives start as soon as their
+ * input is ready, and instructions that wait for one come after all other possible work. Inputs
+ * of the next collective on the critical path come first; weight gradients are computed while it
+ * is in flight. Recomputation waits until backward has reached the following block. The bits do
+ * not change, state is written in the same order, and all ranks of a grid get the same order,
+ * because attributes are not used. Segments with messages are not changed. Call it after
+ * hpc_shard. */
 typedef struct hpc_overlap_options {
-    int ahead; /* gathers of state begin up to so many blocks before the one that needs them; so
-                  long may sums that end in state be under way, before their memory is wanted */
-    size_t bucket_bytes; /* such sums go together, up to so many bytes a message; 0: each alone */
+    int ahead; /* state is gathered up to this many blocks before its use; sums that end in state
+                  may be in flight equally long before their memory is needed */
+    size_t bucket_bytes; /* combines these sums into messages of up to this many bytes; 0: none */
 } hpc_overlap_options;
 int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
-/* Segment `from` behind what `into` has, so that both overlap: moved there, which leaves `from`
- * empty, or a copy with temporaries of its own. Segments between them must not mind. */
+/* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append
+ * copies it, with new temporaries. The caller guarantees that segments between them do not
+ * depend on the order. */
 int hpc_program_move(hpc_program *p, int into, int from);
 int hpc_program_append(hpc_program *p, int into, int from);
 

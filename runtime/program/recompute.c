@@ -1,9 +1,10 @@
 /*
- * recompute.c: backward makes again what forward made, instead of keeping it.
+ * recompute.c: hpc_recompute: backward recomputes forward values instead of keeping
+ * them.
  *
- * What may be made again is decided once, in forward's order; what is needed is
- * made just before its first use in backward, with all that it needs in turn. It
- * adds flops and saves memory; it never changes what is computed.
+ * Candidates are chosen once, in forward's order. A value is recomputed just before its
+ * first use in backward, after everything that it needs. It adds flops and saves
+ * memory; results do not change.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
- * shard_convert.c: a value from one layout to another, axis by axis: summed,
- * gathered or cut, along any of its dimensions.
+ * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers
+ * or cuts, along any dimension.
  *
- * Collectives go along the first dimension; of another one its parts are brought
- * to the front first, and back behind it.
+ * Collectives work along the first dimension; another dimension's parts are moved to
+ * the front before and back after them.
  */
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /*
- * shard_priv.h: what sharding's files share: a sharding under way, and
- * conversions between layouts.
+ * shard_priv.h: internals of hpc_shard: its state, and conversions between layouts.
  */
 #ifndef HPC_SHARD_PRIV_H
 #define HPC_SHARD_PRIV_H
@@ -21,7 +20,7 @@ typedef struct sharder {
     int64_t global_n;   /* values that there were; others are conversions' */
     bool *adopts;       /* accumulators that have no layout of their own yet */
     int32_t *reads;     /* by value: how many instructions read it */
-    hpc_value *instead; /* by value: what is read for it */
+    hpc_value *instead; /* by value: what replaces it as an operand */
     converted *done;
     int64_t done_n, done_cap;
 } sharder;
@@ -29,8 +28,8 @@ typedef struct sharder {
 int shard_extent(const sharder *w, int axis);
 /* Extents of t, global so far, become those of this rank. */
 int shard_local(const sharder *w, hpc_value v, hpc_type *t);
-/* *v in the layout `want`, on the axes of more than one rank: collectives enter the current
- * segment, under the tags at hand. What is there already is taken. */
+/* Replaces *v by the value in the layout `want`, on axes with more than one rank. Inserts
+ * collectives into the current segment, with the current tags; reuses earlier conversions. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N]);
 /* x gathered over the axes on which it is split and `whole`, state, is not, into that. */
 int shard_gather_into(sharder *w, hpc_value whole, hpc_value x);

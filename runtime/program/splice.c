@@ -1,8 +1,8 @@
 /*
- * splice.c: segments put together: one moved behind another, or copied there.
+ * splice.c: joining segments: moving or copying one to the end of another.
  *
- * It does not ask whether what is computed stays the same: whoever runs the
- * segments knows which of them follow each other.
+ * It does not check that results stay the same; the caller knows which segments follow
+ * each other.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * format.c: specifications and headers of shards: what they may say, where the sections of a file
- * lie, and in which words two of them differ.
+ * format.c: specifications and headers of shards: validation, the offsets of a file's
+ * sections, and the description of a difference between two of them.
  *
- * It does not look at tokens (image.c) and opens nothing.
+ * It does not read tokens (image.c) and opens no files.
  */
 #include <inttypes.h>
 #include <string.h>

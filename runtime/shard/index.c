@@ -1,8 +1,8 @@
 /*
  * index.c: index.json, which lists the shards of a data set and is written last.
  *
- * It repeats what the shards say of themselves, so that a missing, exchanged or older shard is
- * noticed; `facts` is the caller's and is not looked into.
+ * It repeats the shards' own headers, so that a missing, exchanged or older shard is
+ * detected. `facts` belongs to the caller and is not interpreted.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ enum {
 enum { SHARD_TOKENS, SHARD_OFFSETS, SHARD_COLUMN }; /* sections; columns from SHARD_COLUMN on */
 #define SHARD_MAGIC     "hpcshard"
 #define SHARD_MOST      ((int64_t)1 << 44) /* tokens or documents, far above any disk */
-#define SHARD_TOKENS_N  ((int64_t)1 << 26) /* in a shard, unless told */
+#define SHARD_TOKENS_N  ((int64_t)1 << 26) /* tokens in a shard by default */
 #define SHARD_INDEX     "index.json"
 #define SHARD_FORMAT    "hpccoder token shards"
 #define SHARD_EXACT_I64 ((double)(1ll << 53)) /* beyond it a double skips integers */
@@ -55,7 +55,7 @@ typedef struct shard_image { /* a whole shard in memory, proven right */
     const void *column[HPC_SHARD_COLUMNS];
 } shard_image;
 
-/* What index.json says of one shard. */
+/* The entry of one shard in index.json. */
 typedef struct shard_entry {
     int64_t documents, tokens, bytes;
     uint64_t hash;
@@ -79,7 +79,7 @@ int shard_type_named(hpc_shard_type *out, const char *name); /* HPC_E_FORMAT */
 void shard_header_fill(shard_header *h, const hpc_shard_spec *s);
 void shard_header_spec(hpc_shard_spec *out, const shard_header *h);
 uint64_t shard_header_hash(const shard_header *h);
-/* Whether a shard with so much in it is closed. */
+/* True if a shard with these counts is complete. */
 bool shard_is_full(int64_t documents, int64_t tokens, int64_t shard_tokens);
 /* One block after the other, each seeded with the hash so far; the hash of nothing is 0. */
 uint64_t shard_hash(const void *data, size_t bytes);

@@ -1,12 +1,12 @@
 /*
  * shard.h: token shards: memory-mapped files of documents with label columns.
  *
- * A data set is a folder of shards, "00000.shard" and on, and an index.json that
- * is written last. A shard is written whole or not at all, and says by itself
- * which documents of the data set it holds, so an interrupted writer goes on
- * behind the last whole shard and makes the same bytes as an uninterrupted one.
- * Files are untrusted: every offset and checksum is verified when one is opened,
- * reading tokens later is a plain memory access. Little-endian on every machine.
+ * A data set is a folder of shards ("00000.shard", ...) and an index.json that is
+ * written last. A shard is written atomically and records which documents of the data
+ * set it holds. An interrupted writer therefore resumes after the last complete shard
+ * and writes the same bytes as an uninterrupted one. Files are untrusted: opening
+ * verifies every offset and checksum, so that reading tokens later is a plain memory
+ * access. Little-endian on every machine.
  */
 #ifndef HPC_SHARD_H
 #define HPC_SHARD_H
@@ -34,13 +34,13 @@ typedef struct hpc_shard_spec { /* what all shards of a data set share */
 
 /* ---- writing ------------------------------------------------------------------- */
 typedef struct hpc_shard_writer hpc_shard_writer;
-/* resume: existing shards of the same spec are validated and kept, and *documents says how many
- * documents they hold; from the first that is damaged or missing on, all are written again. An
- * existing data set without `resume`, of another spec or of a newer version is refused by the name
- * of what differs. shard_tokens: a shard is closed when it holds so many (0: 2^26). */
+/* resume: validates and keeps existing shards of the same spec; *documents is the number of
+ * documents in them. Everything from the first damaged or missing shard on is written again. An
+ * existing data set is an error without `resume`, with another spec or of a newer version; the
+ * error names the difference. shard_tokens: tokens after which a shard is closed (0: 2^26). */
 int hpc_shard_create(hpc_shard_writer **out, int64_t *documents, const char *folder,
                      const hpc_shard_spec *spec, int64_t shard_tokens, bool resume);
-/* What was found damaged or missing and is made good from here on, one line; NULL: nothing. */
+/* The damaged or missing part that is written again, as one line; NULL: none. */
 const char *hpc_shard_damage(const hpc_shard_writer *w);
 /* value: columns_n values, each as a double that its type can hold exactly. */
 int hpc_shard_add(hpc_shard_writer *w, const int32_t *token, int64_t n, const double *value);
@@ -50,7 +50,7 @@ typedef struct hpc_shard_counts {
     int64_t documents, tokens, shards, bytes; /* of whole shards, kept ones included */
 } hpc_shard_counts;
 hpc_shard_counts hpc_shard_written(const hpc_shard_writer *w);
-void hpc_shard_discard(hpc_shard_writer *w); /* always at the end; what is not whole is gone */
+void hpc_shard_discard(hpc_shard_writer *w); /* always call it last; discards an incomplete shard */
 
 /* ---- reading ------------------------------------------------------------------- */
 typedef struct hpc_shards hpc_shards;
@@ -60,9 +60,9 @@ typedef struct hpc_document {
     int64_t n;
     int64_t shard;
 } hpc_document;
-/* Of a folder with an index, or a single shard. Refuses a newer version (HPC_E_UNSUPPORTED), a
- * truncated or damaged file by section, a token beyond the vocabulary, and, when `tokenizer` is not
- * NULL, another tokenizer than that. A mapped shard must not be cut off while it is open. */
+/* Opens a folder with an index, or a single shard. Errors: a newer version (HPC_E_UNSUPPORTED),
+ * a truncated or damaged section, a token beyond the vocabulary, and, unless `tokenizer` is
+ * NULL, another tokenizer. A mapped shard must not be truncated while it is open. */
 int hpc_shards_open(hpc_shards **out, const char *path, const hpc_hash128 *tokenizer);
 void hpc_shards_close(hpc_shards *s);
 const hpc_shard_spec *hpc_shards_spec(const hpc_shards *s);

@@ -1,10 +1,11 @@
 /*
- * write.c: writing a data set, one shard after the other, and going on behind what an earlier
- * attempt left.
+ * write.c: writing a data set, one shard after the other, and resuming after an
+ * interrupted attempt.
  *
- * Tokens go to the file as they come; only the offsets and columns of the shard under way are in
- * memory. A shard appears in the folder when it is whole, so whatever ends this process leaves
- * whole shards and at most a temporary file, which the next attempt removes.
+ * Tokens are written to the file at once; only the offsets and columns of the current
+ * shard are in memory. A shard appears in the folder when it is complete. A killed
+ * process therefore leaves complete shards and at most a temporary file, which the next
+ * attempt removes.
  */
 #include <inttypes.h>
 #include <stdio.h>

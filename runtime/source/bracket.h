@@ -1,9 +1,10 @@
 /*
- * bracket.h: what opens and closes in a text: brackets, blocks, functions, and in
- * Fortran statements like `do` and `end do`.
+ * bracket.h: matching of brackets, blocks and functions, and of Fortran statements like
+ * `do` and `end do`.
  *
- * From tokens alone, as all of this folder: text may be unfinished, and what is open
- * at its end is said. Linear time: what was forgotten to be closed is looked for only near by.
+ * It works on tokens alone, like the whole folder: a text may be unfinished, and
+ * brackets open at its end are reported. Linear time: only nearby openings are
+ * considered for a missing closing bracket.
  */
 #ifndef HPC_BRACKET_H
 #define HPC_BRACKET_H
@@ -28,7 +29,7 @@ typedef struct hpc_bracket {
     int32_t partner;  /* what it closes, or what closes it; -1: nothing here */
     int32_t outer;    /* the innermost that is open before it, or -1 */
     int32_t around;   /* the innermost of these that is neither ROUND nor SQUARE, or -1 */
-    uint8_t kind;     /* of what closes nothing here: ROUND, SQUARE or BLOCK */
+    uint8_t kind;     /* of an unmatched closer: ROUND, SQUARE or BLOCK */
     bool closes;
 } hpc_bracket;
 
@@ -38,8 +39,8 @@ typedef struct hpc_brackets {
     int32_t open; /* the innermost at the end, or -1; its `outer` is the next */
 } hpc_brackets;   /* zero to begin with; reused by the next call */
 
-/* In order of `at`. What stands in comments, strings and directives is none. Of the branches of an
- * #if that all open or close the same, the first counts. */
+/* In order of `at`. Comments, strings and directives are skipped. If all branches of an #if open
+ * or close the same brackets, the first counts. */
 int hpc_brackets_find(hpc_brackets *out, const hpc_tokens *t, const char *text, hpc_language l);
 void hpc_brackets_release(hpc_brackets *b);
 

@@ -1,8 +1,9 @@
 /*
  * check.c: the checker, and the verdict on a candidate.
  *
- * libclang is asked through a process (check_process.c) that may be lost over any candidate. It is
- * then started anew, and the file opened in it by the message that opened it before.
+ * libclang runs in another process (check_process.c), which any candidate may crash.
+ * The checker then restarts it and opens the file again by repeating the opening
+ * message.
  */
 #include "runtime/source/check.h"
 

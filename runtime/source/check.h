@@ -1,13 +1,13 @@
 /*
- * check.h: does this text parse in its place, and does it compile with the file's flags?
- * Completions of a file are put into a gap of it, and what the compiler finds is held against what
- * it finds without them. By libclang (hpccoder-clang.so), for C, C++, CUDA and HIP.
+ * check.h: checks that a text parses in its context and compiles with the file's flags.
+ * Candidate completions are inserted into a gap of a file, and the errors are compared
+ * with those of the file without them. Uses libclang (hpccoder-clang.so), for C, C++,
+ * CUDA and HIP.
  *
- * libclang runs in a process of its own, because text that is meant to can make it crash, hang or
- * fill the memory, and nothing inside one process guards against that. The process is a fork that
- * has nothing of ours open, may write no file, and is under limits of memory and time; it is gone
- * when the checker is closed, or when whoever opened it is gone. So is the memory of libclang: the
- * calling process never loads it.
+ * libclang runs in a separate process, because a malicious text can make it crash, hang
+ * or exhaust memory. The process is a fork without any of the caller's open files. It
+ * may write no file and has limits on memory and time. It ends when the checker is
+ * closed or its owner ends. The calling process never loads libclang.
  */
 #ifndef HPC_SOURCE_CHECK_H
 #define HPC_SOURCE_CHECK_H
@@ -42,8 +42,8 @@ typedef struct hpc_check_flags {
  * the same stem, else of the one with most folders in common (first entry wins). HPC_E_FORMAT names
  * the entry that is wrong. A database without entries gives none: from NULL, n 0. */
 int hpc_check_flags_find(hpc_check_flags *out, const char *database, const char *path);
-/* The compile_commands.json of a file: in its folder, in a `build` there, or in a folder above. ""
- * if there is none. out: PATH_MAX chars. */
+/* The compile_commands.json of a file: in its folder, in `build` there, or in a folder above. ""
+ * if not found. out: PATH_MAX chars. */
 void hpc_check_database_find(char *out, const char *file);
 /* From a list, NULL-terminated; relative folders are relative to `folder` (NULL: the working one).
  */
@@ -68,12 +68,12 @@ typedef struct hpc_checker hpc_checker;
 int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o);
 void hpc_checker_close(hpc_checker *c); /* after its files; NULL is fine */
 
-/* Whether there is a check for a language. */
+/* True if the checker supports the language. */
 bool hpc_check_knows(hpc_language l);
 
 /* ---- a file, and what may stand in its gap -------------------------------------- */
 typedef struct hpc_check_source {
-    const char *path; /* need not exist; quoted includes are looked for beside it */
+    const char *path; /* need not exist; quoted includes are searched in its folder */
     const char *text;
     size_t n;      /* at most 16 MiB */
     size_t lo, hi; /* the gap: candidates replace text[lo..hi) */
@@ -90,7 +90,7 @@ typedef struct hpc_check_base { /* the file with its gap empty */
     bool strict;
     int64_t parse, semantic; /* errors, missing headers among them */
     char missing[128];       /* the first header that was not found, or "" */
-    /* The file as it stands, where it has errors before its gap: */
+    /* Errors of the unmodified file before its gap: */
     uint32_t line;
     char error[200]; /* the first of them, or "" */
     /* Standard headers that its names suggest and it does not include: it is checked as if it
@@ -99,8 +99,8 @@ typedef struct hpc_check_base { /* the file with its gap empty */
 } hpc_check_base;
 
 typedef struct hpc_check_file hpc_check_file;
-/* Parses the file, its headers once and for all. HPC_E_UNSUPPORTED when it cannot be checked: no
- * check for the language, or libclang does not get through it. What it is made of is copied. */
+/* Parses the file; headers are parsed once. HPC_E_UNSUPPORTED: no check for the language, or
+ * libclang fails on the file. Copies *s. */
 int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s);
 void hpc_check_file_close(hpc_check_file *f); /* NULL is fine */
 const hpc_check_base *hpc_check_file_base(const hpc_check_file *f);
@@ -108,17 +108,16 @@ const hpc_check_base *hpc_check_file_base(const hpc_check_file *f);
 typedef enum hpc_check_verdict {
     HPC_CHECK_GOOD,
     HPC_CHECK_BAD, /* it brings errors that count */
-    HPC_CHECK_LOST /* libclang did not get through it: `text` says what it met; nothing is known */
+    HPC_CHECK_LOST /* libclang failed on it; `text` has the reason, nothing else is known */
 } hpc_check_verdict;
 typedef struct hpc_check {
     hpc_check_verdict verdict;
-    /* Errors that the file does not have without the candidate, wherever they are. The file without
-     * it is the one with its gap empty, or, where that does not parse, with the plainest filling
-     * that makes it parse best: code that is broken only because of the gap counts against nobody.
-     * Errors that only move with the text are not new. Where headers are missing, errors of the
-     * parser do not count behind a name in the same statement, or in one around it, that only such
-     * a header can declare, as long as brackets match; unknown types are declared for the whole
-     * file as soon as they are met. */
+    /* Number of errors, anywhere, that the file does not have without the candidate. The file
+     * without it is the one with an empty gap. If that does not parse, it is the one with the
+     * simplest filling that parses best, so that errors due to the gap do not count. Errors that
+     * only move with the text are not new. If headers are missing, unknown types are declared
+     * for the whole file when they occur. Parser errors then do not count after an undeclared
+     * name in the same statement or an enclosing one, as long as brackets match. */
     int64_t parse, semantic;
     bool of_parser;        /* the first of those that count; in the text with the candidate: */
     uint32_t line, column; /* from 1; 0 when it is in a header and nothing in the file led to it */

@@ -1,7 +1,8 @@
 /*
- * check_compare.c: which errors of a text are new, when another filling of its gap had errors too.
+ * check_compare.c: finds the errors of a text that another filling of its gap did not
+ * have.
  *
- * Messages are compared as they are: libclang says the same of the same.
+ * It compares message texts exactly: libclang gives equal messages for equal causes.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * check_excuse.c: errors of the parser that follow from a name that nobody declares.
+ * check_excuse.c: parser errors that follow from an undeclared name.
  *
- * Behind such a name the parser may have lost its way until the statement ends, and in a block that
- * the statement opens: FOREACH(x) { ... } is a loop if a header says so. So errors there say
- * nothing of the text. Whether brackets match is told without the parser (check_bracket.c).
+ * After such a name the parser may misread the rest of the statement and a block that
+ * it opens: FOREACH(x) { ... } is a loop only if a header defines it as one. Errors
+ * there are therefore not counted. Bracket matching does not need the parser
+ * (check_bracket.c).
  */
 #include <stdlib.h>
 #include <string.h>

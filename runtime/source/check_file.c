@@ -1,6 +1,6 @@
 /*
- * check_file.c: opening a file in the process of libclang: its flags, the texts that stand in for
- * missing headers, and the base line that candidates are held against.
+ * check_file.c: opening a file in the libclang process: its flags, the stand-ins for
+ * missing headers, and the baseline with which candidates are compared.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,10 @@
 /*
- * check_flags.c: the flags of a file out of compile_commands.json, or out of a list.
+ * check_flags.c: the compiler flags of a file, from compile_commands.json or from a
+ * list.
  *
- * Whoever wrote the database may not run or write anything through us, so flags are not searched
- * for bad ones: those that are known to say what a text means are kept, and nothing else.
+ * The author of the database must not be able to run or write anything through
+ * hpccoder. So flags are kept only if they are on a list of those that affect the
+ * meaning of a text.
  */
 #include <limits.h>
 #include <stdio.h>

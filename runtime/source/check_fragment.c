@@ -1,8 +1,9 @@
 /*
- * Standard headers that a fragment's names suggest: a file that uses std::vector or sqrt without
- * declaring it is checked as if it included them.
+ * check_fragment.c: standard headers that a fragment's names suggest. A file that uses
+ * std::vector or sqrt without declaring it is checked as if it included them.
  *
- * Only where the compiler finds such names undeclared: a whole file is checked as it is.
+ * Only if the compiler reports such names as undeclared: a complete file is checked
+ * unchanged.
  */
 #include <stdio.h>
 #include <string.h>

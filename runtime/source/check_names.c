@@ -1,10 +1,11 @@
 /*
- * check_names.c: names that only a missing header can declare: which they are, and what they must
- * be by the way in which they are used.
+ * check_names.c: names that only a missing header can declare, and stand-in
+ * declarations that fit their use.
  *
- * Everything is a guess, made so that the parser gets over the name: a type is a number, whatever
- * it is in truth, because errors of meaning do not count where headers are missing. Functions are
- * left alone: what looks like one may be a macro with a block behind it.
+ * The stand-ins are guesses that let the parser continue: a type becomes a number,
+ * whatever it really is, because semantic errors do not count if headers are missing.
+ * Functions are not declared: an apparent call may be a macro that is followed by a
+ * block.
  */
 #include <string.h>
 

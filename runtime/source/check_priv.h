@@ -1,6 +1,6 @@
 /*
- * check_priv.h: what the files behind check.h share: issues of the compiler, the process that finds
- * them, and how issues are held against each other.
+ * check_priv.h: internals of the checker (check.h): issues of the compiler, the process
+ * that finds them, and the comparison of issues.
  */
 #ifndef HPC_SOURCE_CHECK_PRIV_H
 #define HPC_SOURCE_CHECK_PRIV_H
@@ -34,7 +34,7 @@ typedef struct check_reader {
 void check_put(hpc_buf *b, uint64_t value);
 void check_put_bytes(hpc_buf *b, const void *data, size_t n);
 uint64_t check_get(check_reader *r);
-/* Borrowed; NUL behind it. */
+/* Borrowed; followed by a NUL. */
 const char *check_get_bytes(check_reader *r, size_t *n);
 /* One message. 1: the other side is gone, or `until` (of hpc_clock_ns; 0: never) has come. */
 int check_send(int fd, const hpc_buf *b, int64_t until);
@@ -60,7 +60,7 @@ typedef struct check_process {
 } check_process;
 /* HPC_E_UNSUPPORTED: the library cannot be opened. */
 int check_process_start(check_process *p, const char *library, size_t memory_bytes);
-/* 1: the process was lost, and p->why says how. */
+/* 1: the process was lost; p->why has the reason. */
 int check_process_ask(hpc_buf *answer, check_process *p, const hpc_buf *question, double seconds);
 /* Tells, and waits for no answer. */
 void check_process_tell(check_process *p, const hpc_buf *message);
@@ -100,7 +100,8 @@ typedef struct check_version {
     size_t n, lo, mid_n;
     const check_issues *issues;
 } check_version;
-/* fresh[i] = 1 for each issue of `now` that `before` does not have; others stay as they are. */
+/* Sets fresh[i] = 1 for each issue of `now` that `before` does not have; leaves others
+ * unchanged. */
 void check_compare(uint8_t *fresh, uint8_t *used, const check_version *now,
                    const check_version *before, bool strict);
 /* The line around a byte, without blanks at its ends. */
@@ -135,10 +136,10 @@ int check_fragment_headers(uint64_t *set, hpc_buf *includes, const hpc_tokens *t
 void check_fragment_list(char *out, size_t n, uint64_t set, bool cpp);
 
 /* ---- brackets (check_bracket.c) ----------------------------------------------------------- */
-/* How many match nothing, and the first of these at or behind `from` (t->n: none). */
+/* Number of unmatched brackets, and the first of them at or after `from` (t->n: none). */
 int check_unmatched(int64_t *n, int64_t *first, const hpc_tokens *t, const char *text, size_t from);
-/* Fillings of a gap that may make the text around it whole: *n of them, NUL-terminated behind each
- * other; the plainest first. */
+/* Fillings of a gap that may complete the text around it: *n NUL-terminated texts, the simplest
+ * first. */
 int check_fillings(hpc_buf *out, int64_t *n, const hpc_tokens *t, const char *text, size_t lo,
                    size_t hi);
 
@@ -209,13 +210,12 @@ int check_open_again(hpc_check_file *f);
 /* An error in f->now that is a bug wherever names are declared; a missing return (check_bug.c). */
 bool check_is_bug(const hpc_check_file *f, const check_issue *i);
 bool check_lacks_return(const hpc_check_file *f, const check_issue *i);
-/* What is found with text[0..n) in the gap. 1: the process was lost over it. */
+/* Parses the file with text[0..n) in the gap. 1: the process was lost. */
 int check_look(check_filled *out, hpc_check_file *f, const char *text, size_t n);
 /* 1 when standard headers that names of `v` suggest were included and the file is open with them.
  * Only of a file that needed some. */
 int check_include(hpc_check_file *f, const check_filled *v);
-/* 1 when unknown names of `v` could be declared and the file is open with them, its base line anew.
- */
+/* 1 if unknown names of `v` were declared and the file is open with them, with a new baseline. */
 int check_declare(hpc_check_file *f, const check_filled *v, bool needed);
 
 #endif

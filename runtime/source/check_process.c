@@ -1,10 +1,10 @@
 /*
- * check_process.c: the process that libclang runs in, seen from the side that asks.
+ * check_process.c: the caller's side of the libclang process.
  *
- * It is a fork without an exec, and so it is here and not in runtime/proc, which starts programs of
- * others and waits for their end. What a process with threads may leave behind in a fork (a lock
- * that nobody holds any more) can hurt the child alone, and a child that hangs or crashes is what
- * this is made for.
+ * The process is a fork without an exec, so it is here and not in runtime/proc, which
+ * starts other programs and waits for their end. A fork of a process with threads may
+ * inherit a lock without an owner. That harms only the child, and the caller survives a
+ * child that hangs or crashes.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
- * check_serve.c: what runs in the process of libclang: it opens the library, and then answers until
- * nobody asks any more.
+ * check_serve.c: the server in the libclang process: it loads the library and answers
+ * requests until the caller closes the connection.
  *
- * Whatever goes wrong on our side here ends the process, which the other side notices.
+ * An internal failure ends the process; the caller detects that.
  */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,13 +1,15 @@
 /*
- * check_share.c: parses of standard headers that files share. Runs in the process of libclang.
+ * check_share.c: sharing of parsed standard headers between files. Runs in the libclang
+ * process.
  *
- * A shared unit is a text of ours that includes a set of standard headers, which libclang keeps as
- * a preamble in memory. For a file, the text goes on with the names that are declared for it and
- * an #include of the file. The preamble stays valid, whichever file comes next.
+ * A shared unit is a generated text that includes a set of standard headers, which
+ * libclang keeps in memory as a preamble. For each file the text continues with
+ * stand-in declarations and an #include of the file. The preamble stays valid for all
+ * files.
  *
- * A preamble costs more than a parse of its headers. What two files have in common gets one when
- * the time that files lost without it, which they spent in headers that no preamble had, is as
- * long.
+ * Building a preamble costs more than parsing its headers once. The headers that two
+ * files have in common get one when files have spent as much time parsing headers
+ * outside of any preamble.
  */
 #include <stdio.h>
 #include <string.h>

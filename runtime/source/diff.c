@@ -1,9 +1,9 @@
 /*
- * diff.c: the shortest edit of a sequence into another, by Myers' search from both ends, which
- * needs no memory but for the diagonals at hand.
+ * diff.c: the shortest edit script between two sequences, by Myers' bidirectional
+ * search in linear memory.
  *
- * A point in the middle of a shortest way is found, and each half is looked at by itself. Where a
- * middle takes too long to find, the furthest point so far takes its place.
+ * It finds a point in the middle of a shortest path and then solves both halves. If
+ * that takes too long, it splits at the furthest point so far.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
- * language.c: the language of a file by its name, refined by what its first
- * kilobytes say.
+ * language.c: the language of a file, from its name and the words in its first
+ * kilobytes.
  *
- * A look at words, skipping comments and strings: no parsing, no allocation. What
- * only an #ifdef __cplusplus shows does not make a header C++. Fortran is told
- * from C, and fixed form from free form, in language_fortran.c.
+ * It skips comments and strings; it does not parse or allocate. Code under #ifdef
+ * __cplusplus does not make a header C++. language_fortran.c distinguishes Fortran from
+ * C, and fixed from free form.
  */
 #include "runtime/source/priv.h"
 

@@ -1,9 +1,9 @@
 /*
- * loop_fortran.c: finds the loops of Fortran with the directives on them.
+ * loop_fortran.c: finds Fortran loops and their directives.
  *
- * Statement by statement: only `do`, its ends and labels mean anything. A `do
- * while` and a bare `do` are no loops of ours, but must end somewhere too. What is
- * behind a "!$" is not looked at.
+ * It works statement by statement; only `do`, its ends and labels matter. `do while`
+ * and a bare `do` are not reported, but their ends are matched. Code after a "!$" is
+ * skipped.
  */
 #include "runtime/source/nest.h"
 

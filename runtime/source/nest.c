@@ -1,10 +1,10 @@
 /*
- * nest.c: the open statements and blocks while loops are looked for, the
- * directives that wait for a statement, and what #if does to both.
+ * nest.c: the stack of open statements and blocks in the search for loops, the
+ * directives that wait for a statement, and the effect of #if on both.
  *
- * What a token of C or a statement of Fortran means is told by loop.c and
- * loop_fortran.c. The first branch of an #if is the one that counts behind its
- * #endif; what other branches opened ends where the first one's ends.
+ * loop.c and loop_fortran.c interpret C tokens and Fortran statements. After an #endif
+ * the state of the first branch of its #if counts; statements that other branches
+ * opened end with those of the first.
  */
 #include "runtime/source/nest.h"
 

@@ -1,10 +1,10 @@
 /*
- * nest.h: what loop.c, loop_fortran.c, nest.c and pragma.c share: the open
- * statements and blocks while a text is walked, and the directives that wait for
- * the statement behind them.
+ * nest.h: internals of loop.c, loop_fortran.c, nest.c and pragma.c: the open statements
+ * and blocks during a walk over a text, and the directives that wait for the next
+ * statement.
  *
- * Nodes never change once pushed, so a state is one index: an #if keeps the state
- * before it and an #else starts from it again, at no cost.
+ * Nodes never change once pushed, so a state is one index: an #if saves the state
+ * before it, and an #else restores it, at no cost.
  */
 #ifndef HPC_SOURCE_NEST_H
 #define HPC_SOURCE_NEST_H
@@ -16,7 +16,7 @@ typedef enum hpc_nest_kind {
     HPC_NEST_BLOCK,
     HPC_NEST_PAREN,
     HPC_NEST_EXPR,      /* an expression, a declaration, whatever ends at ';' */
-    HPC_NEST_EXPR_DONE, /* its block has ended; the next token says whether it goes on */
+    HPC_NEST_EXPR_DONE, /* its block has ended; the next token may continue it */
     HPC_NEST_HEAD,      /* `if` and the like before the end of its parentheses */
     HPC_NEST_LOOP_HEAD,
     HPC_NEST_LOOP, /* a loop whose body is awaited or open; Fortran: open */
@@ -40,7 +40,7 @@ typedef struct hpc_nest_node {
     int32_t loop;     /* innermost, or -1 */
     uint32_t label;   /* Fortran: that ends the loop, or 0; of a REGION its words */
     uint8_t kind;
-    uint8_t then; /* HEAD: what it becomes */
+    uint8_t then; /* HEAD: the kind that follows it */
     bool parallel;
 } hpc_nest_node;
 
@@ -79,7 +79,7 @@ typedef struct hpc_nest {
 } hpc_nest;
 
 typedef enum hpc_pragma_kind {
-    HPC_PRAGMA_ALONE,  /* concerns no statement behind it */
+    HPC_PRAGMA_ALONE,  /* applies to no statement */
     HPC_PRAGMA_LOOP,   /* for a loop; metadirective too */
     HPC_PRAGMA_BLOCK,  /* parallel, target, teams, kernels, serial: for any statement */
     HPC_PRAGMA_REGION, /* what makes sense inside a parallel region alone: single, task, ... */
@@ -97,30 +97,31 @@ static inline const hpc_nest_node *hpc_nest_top(const hpc_nest *n)
 }
 int hpc_nest_push(hpc_nest *n, hpc_nest_kind kind);
 int hpc_nest_become(hpc_nest *n, hpc_nest_kind kind); /* the top, by a new node in its place */
-/* Behind the header of a function: nothing outside reaches in. `kind` is the node's. */
+/* Enters a function body, after its header: outer directives have no effect inside. `kind` is
+ * the node's. */
 int hpc_nest_enter(hpc_nest *n, hpc_nest_kind kind, int32_t function);
 /* A new loop that begins at the token, with the directives that wait; its node is the top. */
 int hpc_nest_loop(hpc_nest *n, hpc_nest_kind kind, const hpc_token *at);
 /* The body of loop `i` begins here unless it has begun. */
 void hpc_nest_body(hpc_nest *n, int32_t i, const hpc_token *at, bool braced);
-/* Loop `i` and its twins end behind the last token of code. */
+/* Loop `i` and its twins end after the last token of code. */
 void hpc_nest_close(hpc_nest *n, int32_t i);
-/* Whether a node of this kind awaits a statement, and is ended by it. */
+/* True if a node of this kind awaits a statement and ends with it. */
 bool hpc_nest_awaits(uint8_t kind);
 /* The statement that the top awaited has ended, and with it others around it. */
 int hpc_nest_finish(hpc_nest *n);
-/* Whether the directives that wait make the next statement parallel; they wait no more. */
+/* True if waiting directives make the next statement parallel; they stop waiting. */
 bool hpc_nest_take(hpc_nest *n);
 void hpc_nest_forget(hpc_nest *n);
 /* Directive i waits, opens a region or closes one. */
 int hpc_nest_wait(hpc_nest *n, int32_t i, hpc_pragma_kind kind);
 /* A preprocessor line whose '#' is token i. */
 int hpc_nest_conditional(hpc_nest *n, int64_t i);
-/* Behind the directive, of either kind, whose sentinel is token i. */
+/* The index after the directive, of either kind, that has its sentinel at token i. */
 int64_t hpc_nest_behind(const hpc_nest *n, int64_t i);
 
 /* ---- pragma.c --------------------------------------------------------------------- */
-/* words from the tokens behind "omp" or "acc". */
+/* words from the tokens after "omp" or "acc". */
 hpc_pragma_kind hpc_pragma_read(uint32_t *words, hpc_directive_api api, const hpc_token *item,
                                 int64_t first, int64_t last, const char *text, bool fortran);
 /* "omp" or "acc", in any case for Fortran; NONE otherwise. */
@@ -130,8 +131,8 @@ int hpc_pragma_unquote(hpc_tokens *words, hpc_buf *string, const hpc_token *item
                        int64_t last, const char *text);
 
 /* ---- pragma_find.c ------------------------------------------------------------------
- * Each adds what it finds to the loops and lets it wait; *next is behind it, or i when token i is
- * no directive of ours. */
+ * Each adds the directive it finds to the loops and makes it wait. *next is the token after it,
+ * or i if token i does not begin a known directive. */
 int hpc_pragma_line(hpc_nest *n, int64_t *next, int64_t i);      /* "#pragma", "!$omp" */
 int hpc_pragma_operator(hpc_nest *n, int64_t *next, int64_t i);  /* _Pragma, __pragma */
 int hpc_pragma_attribute(hpc_nest *n, int64_t *next, int64_t i); /* [[omp::directive(...)]] */

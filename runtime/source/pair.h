@@ -12,12 +12,13 @@ extern "C" {
 #endif
 
 /* ---- what a function consists of ------------------------------------------------------------ */
-/* The first function behind function k and those inside it; f->n when there is none. */
+/* The first function after function k and those inside it; f->n at the end. */
 int64_t hpc_function_behind(const hpc_functions *f, int64_t k);
 /* Replaces `out` by the indices (int64_t) of the code tokens of function k, without those of
- * functions inside it, which follow it in the list; k == -1: of what is in no function at all. */
+ * functions inside it, which follow it in the list. k == -1: the tokens outside of all
+ * functions. */
 int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f, int64_t k);
-/* A hash of these tokens: comments and white space are none. `scratch` is made use of. */
+/* A hash of these tokens; comments and white space do not count. Overwrites `scratch`. */
 int hpc_function_content(uint64_t *out, hpc_buf *scratch, const hpc_tokens *t,
                          const hpc_functions *f, int64_t k);
 

@@ -1,7 +1,8 @@
 /*
- * passage.c: texts held against a file of passages.
+ * passage.c: looking up texts in a passage index.
  *
- * The file is verified when it is opened, so that nothing later can fail for it or read outside it.
+ * The file is verified when it is opened, so that later look-ups cannot fail or read
+ * outside the file.
  */
 #include "runtime/source/passage.h"
 

@@ -1,8 +1,9 @@
 /*
- * pragma_plain.c: a directive without what is taste or machine: what a model is taught.
+ * pragma_plain.c: a directive without its machine-dependent and stylistic clauses, as
+ * training target.
  *
- * Works on what hpc_pragma_text wrote: words apart by single blanks, arguments in balanced
- * parentheses. Whether clauses fit together is not looked at.
+ * The input is the output of hpc_pragma_text: words separated by single blanks,
+ * arguments in balanced parentheses. It does not check that clauses are compatible.
  */
 #include "runtime/source/priv.h"
 

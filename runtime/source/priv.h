@@ -1,9 +1,8 @@
 /*
- * priv.h: what the files of this folder share and nobody else may use: classes
- * of bytes, ends of names and blanks, the hash of a spelling, and scanners of
- * comments and strings.
+ * priv.h: internals of the scanners: classes of bytes, ends of names and blanks, the
+ * hash of a spelling, and scanners of comments and strings.
  *
- * Everything takes the end of the text and never reads at or behind it.
+ * Every function takes the end of the text and never reads at or after it.
  */
 #ifndef HPC_SOURCE_PRIV_H
 #define HPC_SOURCE_PRIV_H
@@ -56,7 +55,7 @@ static inline uint8_t hpc_byte_lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c + ('a' - 'A')) : c;
 }
 
-/* The first byte at or behind p that cannot be in a name. */
+/* The first byte at or after p that cannot be in a name. */
 static inline const uint8_t *hpc_name_end(const uint8_t *p, const uint8_t *end)
 {
 #if defined(__SSE2__)
@@ -79,7 +78,7 @@ static inline const uint8_t *hpc_name_end(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* The first byte at or behind p that is neither a space nor a tab. */
+/* The first byte at or after p that is neither a space nor a tab. */
 static inline const uint8_t *hpc_blanks_end(const uint8_t *p, const uint8_t *end)
 {
 #if defined(__SSE2__)
@@ -151,7 +150,7 @@ static inline uint32_t hpc_hash_quick(const uint8_t *p, size_t n, const uint8_t 
 }
 
 enum { HPC_HASH_EMPTY = 0x0cb6819e }; /* hpc_token_hash("", 0) */
-/* What the byte that begins a token says of it: most tokens are names or a single byte. */
+/* Token properties by first byte: most tokens are names or a single byte. */
 typedef struct hpc_openings {
     uint32_t hash[256]; /* of this byte alone, unless it is late */
     uint8_t kind[256];
@@ -170,7 +169,7 @@ typedef struct hpc_late {
 /* All of them, in a text that ends at `end`; fold: in lower case. None is left. */
 void hpc_late_hash(hpc_late *l, const uint8_t *text, const uint8_t *end, bool fold);
 
-/* Whether a token is spelled so, in the case in which the text has it. */
+/* True if a token has this spelling; case matters. */
 static inline bool hpc_token_is(const hpc_token *t, const char *text, const char *word, size_t n)
 {
     return t->n == n && memcmp(text + t->at, word, n) == 0;
@@ -191,12 +190,12 @@ hpc_span hpc_scan_line_comment(const uint8_t *p, const uint8_t *end);
 hpc_span hpc_scan_string(const uint8_t *p, const uint8_t *end);
 /* The next byte of a string that needs a look: the quote, a backslash or a line feed. */
 const uint8_t *hpc_scan_string_stop(const uint8_t *p, const uint8_t *end, uint8_t quote);
-/* From the quote behind an R; end NULL when it is no raw string. */
+/* From the quote after an R; end NULL if it does not begin a raw string. */
 hpc_span hpc_scan_raw_string(const uint8_t *p, const uint8_t *end);
 const uint8_t *hpc_scan_number(const uint8_t *p, const uint8_t *end); /* C and its family */
 /* The longest operator of C and its family that begins at p. */
 const uint8_t *hpc_scan_operator(const uint8_t *p, const uint8_t *end);
-/* Behind the blanks of this line. */
+/* The end of the blanks at p, on this line. */
 const uint8_t *hpc_scan_blanks(const uint8_t *p, const uint8_t *end);
 /* The line feed that ends this line, or the end of the text. */
 const uint8_t *hpc_scan_line(const uint8_t *p, const uint8_t *end);
@@ -204,7 +203,7 @@ const uint8_t *hpc_scan_line(const uint8_t *p, const uint8_t *end);
 const uint8_t *hpc_trim_return(const uint8_t *p, const uint8_t *q);
 
 /* ---- languages (language.c, language_fortran.c) -------------------------------------- */
-const char *hpc_path_extension(const char *path); /* without its dot; "" when there is none */
+const char *hpc_path_extension(const char *path); /* without its dot; "" if absent */
 /* Of a ".h" or ".inc": Fortran, C (and its family), or NONE. */
 hpc_language hpc_language_of_shared(const uint8_t *p, const uint8_t *end, bool header);
 
@@ -227,7 +226,7 @@ typedef struct hpc_fortran_line {
     hpc_sentinel sentinel;
     const uint8_t *mark; /* its first byte that is not blank */
     uint32_t mark_n;     /* of the sentinel */
-    const uint8_t *body; /* where its tokens begin: behind sentinel and continuation mark */
+    const uint8_t *body; /* its first token: after sentinel and continuation mark */
     bool continues;      /* it bears the mark of a continuation line */
 } hpc_fortran_line;
 /* Of the line that begins at p. */
@@ -245,8 +244,8 @@ typedef struct hpc_branches {
     hpc_branch *item;
     int64_t n, cap;
 } hpc_branches; /* zero to begin with; freed by hpc_free(item) */
-/* The directive whose sentinel is token i; `state` stands for what is open. *skip: whether the
- * tokens behind it are skipped. */
+/* Handles the directive with its sentinel at token i; `state` represents the open statements.
+ * *skip: the tokens after it are skipped. */
 int hpc_branch_at(bool *skip, hpc_branches *b, const hpc_tokens *t, const char *text, int64_t i,
                   int64_t state);
 

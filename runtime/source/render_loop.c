@@ -1,10 +1,10 @@
 /*
- * render_loop.c: a loop in its context, as a model is asked about it: nothing of
- * the loop's own directives may be left, nor an #if that held nothing else.
+ * render_loop.c: a loop in its context, as input of a model. The loop's own directives
+ * are removed, and every #if that contains nothing else.
  *
- * Works on spans of the text and not on tokens, so that an editor's buffer is
- * rendered as a corpus is. What it copies is bounded by the options, except for what
- * stands between a loop and its directives.
+ * It works on spans of text, not on tokens, so that an editor's buffer is rendered like
+ * a corpus file. The options bound the copied text, except for the text between a loop
+ * and its directives.
  */
 #include "runtime/source/source.h"
 

@@ -65,18 +65,18 @@ typedef struct hpc_tokens {
     hpc_token *item;
     int64_t n, cap;
 } hpc_tokens; /* zero to begin with; reused by the next call */
-/* Texts of 4 GiB and more are refused. fixed: fixed-form Fortran. */
+/* A text of 4 GiB or more is an error. fixed: fixed-form Fortran. */
 int hpc_lex(hpc_tokens *out, const char *text, size_t n, hpc_language l, bool fixed);
 void hpc_tokens_release(hpc_tokens *t);
-/* The first token that begins at or behind `at`; t->n when there is none. */
+/* The first token that begins at or after `at`; t->n if no token does. */
 int64_t hpc_token_at(const hpc_tokens *t, size_t at);
 /* The hash that a token of this spelling carries. */
 uint32_t hpc_token_hash(const char *spelling, size_t n);
-/* How this build cuts text into tokens: what is known by hashes of them under another such number
- * is not found again. */
+/* Identifies this build's tokenization. Data that are keyed by token hashes are valid only for
+ * the same value. */
 int hpc_lexer_hash(uint64_t *out);
-/* Whether a token counts as code: not a comment, not an END_DIRECTIVE, not a NEWLINE. Counts of
- * tokens, shingles and containment are over these. */
+/* True if a token counts as code: not a comment, an END_DIRECTIVE or a NEWLINE. Counts of
+ * tokens, shingles and containment use these tokens only. */
 static inline bool hpc_token_is_code(const hpc_token *t)
 {
     return t->kind != HPC_TOKEN_COMMENT && t->kind != HPC_TOKEN_END_DIRECTIVE &&
@@ -104,9 +104,9 @@ const char *hpc_parallel_name(int bit); /* of 1 << bit: "openmp", "mpi", ... */
 
 /* ---- functions -------------------------------------------------------------- */
 typedef struct hpc_function {
-    uint32_t at, end;         /* from the start of the declaration to behind the last brace */
+    uint32_t at, end;         /* from the start of the declaration to after the last brace */
     uint32_t name_at, name_n; /* "f", "A::f", "operator()"; 0 long for a Fortran main program */
-    uint32_t body_at;         /* of '{', or behind the Fortran header statement */
+    uint32_t body_at;         /* of '{', or after the Fortran header statement */
     uint32_t line, end_line;
     int32_t outer; /* the function around it (Fortran `contains`), or -1 */
 } hpc_function;
@@ -146,14 +146,14 @@ typedef struct hpc_pragma {
     uint32_t words;
     uint32_t at, end; /* the source it came from, all its continuation lines */
     uint32_t line;
-    uint32_t first, last; /* its tokens behind the sentinel and the "omp": [first, last); for a
-                           * _Pragma: its strings alone */
+    uint32_t first, last; /* its tokens after the sentinel and the "omp": [first, last); for a
+                             _Pragma: only its strings */
     int32_t loop;         /* the first loop that it applies to or, `closes`, ends; or -1 */
     bool closes;          /* "!$omp end do" */
     bool alternative;     /* under an #else: another choice for the directive before it */
 } hpc_pragma;
 typedef struct hpc_loop {
-    uint32_t at, end; /* from `for`/`do` (or its label) to behind the body */
+    uint32_t at, end; /* from `for`/`do` (or its label) to after the body */
     uint32_t body_at; /* of the body: '{' or the first statement */
     uint32_t line, end_line;
     int32_t outer;     /* the loop around it in the same function, or -1 */
@@ -172,28 +172,31 @@ typedef struct hpc_loops {
     hpc_pragma *pragma; /* all directives of both kinds in the file, in order */
     int64_t pragma_n, pragma_cap;
 } hpc_loops;
-/* Every `for` and Fortran `do` (labelled ones too; `do while` and `while` are not loops of ours),
- * in order of `at`. A loop made by a macro is one loop if a `for` is spelled out; those inside a
- * #define and inside #if 0 are none. A collapsed inner loop has pragma -1 and in_parallel true.
- * A directive applies to a loop when nothing but comments, blank lines, other pragmas and #if
- * lines stands between. In C so do `parallel`, `target`, `teams`, `kernels` directly before it,
- * which make it in_parallel too; in Fortran these are regions up to their end directive. `single`,
- * `task` and their like never apply to a loop, but it is in_parallel inside them. Two loops that
- * open in branches of an #if and share their body end together. In fixed form, words are apart as
- * people write them: `DO10I=1,3` is a name to us. */
+/* Finds every `for` and Fortran `do` (also labelled ones; not `do while` and `while`), in order
+ * of `at`. A loop made by a macro is one loop if a `for` is spelled out. Loops inside a #define
+ * and inside #if 0 are ignored. A collapsed inner loop has pragma -1 and in_parallel true.
+ *
+ * A directive applies to a loop if only comments, blank lines, other pragmas and #if lines
+ * separate them. In C, so do `parallel`, `target`, `teams` and `kernels` directly before it,
+ * which also set in_parallel; in Fortran these are regions up to their end directive. `single`,
+ * `task` and similar directives never apply to a loop, but a loop inside them has in_parallel.
+ *
+ * Two loops that open in branches of an #if and share their body end together. In fixed form,
+ * words must be separated by blanks: `DO10I=1,3` counts as a name. */
 int hpc_loops_find(hpc_loops *out, const hpc_tokens *t, const char *text, hpc_language l,
                    const hpc_functions *f);
 void hpc_loops_release(hpc_loops *l);
 int64_t hpc_loops_at(const hpc_loops *l, size_t at); /* the loop that begins there; -1 */
-/* The directive on one line, as we write it: "#pragma omp parallel for reduction(+:sum)" or
- * "!$omp parallel do ...": continuations joined, one blank between words, none inside
- * parentheses but behind commas; a _Pragma's string unescaped. Clauses keep their order. */
+/* The directive on one line, normalised: "#pragma omp parallel for reduction(+:sum)" or "!$omp
+ * parallel do ...". Continuations are joined, words are separated by one blank, and inside
+ * parentheses blanks follow only commas; a _Pragma's string is unescaped. Clauses keep their
+ * order. */
 int hpc_pragma_text(hpc_buf *out, const hpc_loops *l, int64_t pragma, const hpc_tokens *t,
                     const char *text, hpc_language lang);
-/* Appends a directive that hpc_pragma_text wrote, or several lines of such, with what says which
- * iterations run how and whose the data are: its name, private, firstprivate, lastprivate, linear,
- * reduction, collapse, and a schedule that is not plainly static. Out goes what is of a machine or
- * of taste: numbers of threads, if, default, shared, nowait, maps, macros. */
+/* Appends a directive, or several lines of them, from hpc_pragma_text without machine-dependent
+ * and stylistic clauses. Kept: the name, private, firstprivate, lastprivate, linear, reduction,
+ * collapse, and a schedule other than plain static. Dropped: numbers of threads, if, default,
+ * shared, nowait, maps, macros. */
 int hpc_pragma_plain(hpc_buf *out, const char *directive);
 /* Two loops that differ only in white space, comments and their own directive hash alike. */
 hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_tokens *t,
@@ -234,7 +237,7 @@ int hpc_sample_text(hpc_sample *s, const char *text, size_t n);
 
 typedef struct hpc_render_options {
     size_t before, after; /* bytes of context at most; cut at line ends */
-    size_t loop;          /* and of the loop; what is behind a loop that was cut is left out */
+    size_t loop;          /* of the loop; text after a truncated loop is left out */
 } hpc_render_options;
 #define HPC_RENDER_DEFAULTS                                                                        \
     {                                                                                              \

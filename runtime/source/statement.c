@@ -1,8 +1,8 @@
 /*
- * statement.c: Fortran's statements from its tokens.
+ * statement.c: splits Fortran tokens into statements.
  *
- * What a statement means is others' business, but for the words that begin a
- * procedure, which may stand behind many.
+ * It does not interpret statements, except for the words that begin a procedure, which
+ * may follow many prefixes.
  */
 #include "runtime/source/statement.h"
 

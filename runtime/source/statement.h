@@ -19,13 +19,13 @@ typedef struct hpc_statement {
 
 /* The next one from token *i on; *i is then its `behind`. `state` stands for what is open. */
 int hpc_statement_next(hpc_statement *s, int64_t *i, int64_t state);
-/* Whether token i of it is this word, in any case. */
+/* True if token i of it is this word, in any case. */
 bool hpc_statement_is(const hpc_statement *s, int64_t i, const char *word);
 bool hpc_statement_is_one_of(const hpc_statement *s, int64_t i, const char *const *words);
 bool hpc_statement_is_name(const hpc_statement *s, int64_t i);
-/* Behind a group in parentheses at i, or i. */
+/* The index after a group in parentheses at i, or i. */
 int64_t hpc_statement_behind_group(const hpc_statement *s, int64_t i);
-/* "subroutine" or "function" behind its prefixes, or -1. */
+/* "subroutine" or "function" after its prefixes, or -1. */
 int64_t hpc_statement_procedure(const hpc_statement *s);
 
 #endif

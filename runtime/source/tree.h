@@ -1,15 +1,14 @@
 /*
- * tree.h: the syntax of a file as the compiler understands it: functions, statements and
- * expressions with their types and what each name means. By libclang, in the checker's process
- * (check.h); what comes back is a plain table, which owns nothing of libclang's and which analyses
- * walk without it.
+ * tree.h: the syntax tree of a file: functions, statements and expressions with their
+ * types and symbols. By libclang, in the checker's process (check.h); the result is a
+ * plain table that is independent of libclang.
  *
- * Only what stands in the file itself has nodes; what it includes is known by symbols and types.
- * OpenMP directives are not part of it (hpc_loops_find has them): the text is parsed as a compiler
- * without OpenMP would, but with _OPENMP defined, so a loop under a directive is a plain loop.
- * Files that do not compile have a tree as well; what the compiler did not understand is OTHER, or
- * is not there, and ERRORS of all that stands around it says so. Types that no header declares are
- * UNKNOWN, and so is what is made with them.
+ * Only the file itself has nodes; its headers provide symbols and types. OpenMP
+ * directives are not part of the tree (see hpc_loops_find): the text is parsed without
+ * OpenMP, but with _OPENMP defined, so a loop with a directive is a plain loop. Files
+ * that do not compile also have a tree. Code that the compiler did not understand is
+ * OTHER or missing, and all nodes around it have ERRORS. Types that no header declares
+ * are UNKNOWN, and so are types derived from them.
  */
 #ifndef HPC_SOURCE_TREE_H
 #define HPC_SOURCE_TREE_H
@@ -22,12 +21,11 @@ extern "C" {
 
 /* ---- types --------------------------------------------------------------------- */
 typedef enum hpc_type_kind {
-    HPC_TYPE_UNKNOWN, /* of a template's parameter, of a name that nobody declares, of no use here
-                       */
+    HPC_TYPE_UNKNOWN, /* of a template's parameter, of an undeclared name, or not supported */
     HPC_TYPE_VOID,
     HPC_TYPE_BOOL,
     HPC_TYPE_INTEGER, /* characters and enums too */
-    HPC_TYPE_FLOAT,   /* _Complex too: bytes says which */
+    HPC_TYPE_FLOAT,   /* also _Complex: see bytes */
     HPC_TYPE_POINTER,
     HPC_TYPE_ARRAY,     /* of `to`; n elements, or -1: not a constant */
     HPC_TYPE_REFERENCE, /* to `to`; && too */
@@ -82,10 +80,10 @@ enum {
 typedef struct hpc_symbol {
     uint8_t kind;
     uint32_t flags;
-    int32_t type;   /* of a function: what it returns */
+    int32_t type;   /* of a function: its return type */
     int32_t node;   /* its definition, else its declaration in this file (FUNCTION, VARIABLE); -1 */
     uint32_t name;  /* "x" */
-    uint32_t scope; /* "std::vector", "" for none: what it is a member of */
+    uint32_t scope; /* "std::vector", "" for none: the enclosing class or namespace */
     uint32_t line;  /* of that declaration in this file, else 0 */
     int64_t value;
 } hpc_symbol;
@@ -96,10 +94,10 @@ typedef enum hpc_tree_kind {
     HPC_TREE_OTHER,
     HPC_TREE_NOTHING,  /* an empty statement, or a part of the one above that is not there */
     HPC_TREE_FILE,     /* node 0: FUNCTION, VARIABLE, OTHER */
-    HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only where there is a body. A
-                        * constructor's initialisers of members: OTHER with them before it. Behind
-                        * those of the file come those of headers, but not the system's, that it
-                        * calls, or that they call: all their nodes are ELSEWHERE */
+    HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only with a body. A constructor's
+                          member initialisers are OTHER, before the BLOCK. After the file's
+                          functions come those of non-system headers that they call, directly or
+                          not: all their nodes are ELSEWHERE */
     HPC_TREE_VARIABLE, /* the initialiser, or nothing at all */
     /* statements */
     HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with what it is made from */
@@ -137,7 +135,7 @@ typedef enum hpc_tree_kind {
     HPC_TREE_BINARY,    /* op; left, right */
     HPC_TREE_ASSIGN,    /* op '=' or that of a compound assignment; left, right */
     HPC_TREE_CHOOSE,    /* condition, then, else */
-    HPC_TREE_CAST,      /* a cast that is written; what is cast */
+    HPC_TREE_CAST,      /* an explicit cast; its operand */
     HPC_TREE_LIST,      /* { ... } */
     HPC_TREE_NEW,       /* arguments as they come */
     HPC_TREE_DELETE,
@@ -178,7 +176,7 @@ enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; what lies deeper is OTHER wit
 typedef struct hpc_tree_node {
     uint8_t kind, op;
     uint16_t flags;
-    int32_t end;     /* behind its last descendant: children of i lie in (i, end) */
+    int32_t end;     /* after its last descendant: children of i lie in (i, end) */
     int32_t parent;  /* -1 of the file */
     int32_t type;    /* of an expression or variable; -1 */
     int32_t symbol;  /* -1 */
@@ -203,7 +201,7 @@ typedef struct hpc_tree {
 } hpc_tree;              /* zero to begin with */
 void hpc_tree_release(hpc_tree *t);
 
-/* The first child of a node, and the next one behind child c; 0 when there is none. */
+/* The first child of a node, and the next one after child c; 0 at the end. */
 static inline int32_t hpc_tree_first(const hpc_tree *t, int32_t i)
 {
     return i + 1 < t->node[i].end ? i + 1 : 0;
@@ -222,7 +220,7 @@ int hpc_tree_print(hpc_buf *out, const hpc_tree *t, int32_t node);
 /* ---- from a file ----------------------------------------------------------------- */
 typedef struct hpc_tree_source hpc_tree_source; /* a file that is open in a checker's process */
 typedef struct hpc_tree_file {
-    const char *path; /* need not exist; quoted includes are looked for beside it */
+    const char *path; /* need not exist; quoted includes are searched in its folder */
     const char *text;
     size_t n; /* at most 16 MiB */
     hpc_language language;
@@ -234,7 +232,7 @@ typedef struct hpc_tree_file {
 /* Parses it, its headers once and for all. HPC_E_UNSUPPORTED: no C or C++ (CUDA and HIP are read
  * with a few declarations of ours), or libclang does not get through it: the message says why. */
 int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f);
-/* The tree of it. */
+/* Builds the tree. */
 int hpc_tree_get(hpc_tree *out, hpc_tree_source *s);
 /* Again, with another text: what headers hold is not read again while the lines that include them
  * are the same. */

@@ -1,6 +1,6 @@
 /*
- * tree_parameter.c: a parameter that is written as an array is a pointer, which libclang does not
- * say of its type.
+ * tree_parameter.c: marks parameters that are declared as arrays. Their type is a
+ * pointer, and libclang's type does not show the difference.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * tree_priv.h: what the files behind tree.h share: trees as they come from the process of libclang.
+ * tree_priv.h: internals of tree.h: decoding trees from the libclang process.
  */
 #ifndef HPC_SOURCE_TREE_PRIV_H
 #define HPC_SOURCE_TREE_PRIV_H

@@ -14,12 +14,12 @@ typedef struct hpc_window {
     const uint8_t *at;
     const uint8_t *bytes; /* the same as `at` or, near the end of the text, a copy */
     uint64_t starts;      /* before bit n: bytes that begin a name or are neither name nor blank */
-    uint64_t breaks;      /* bytes that do not go on with a name */
+    uint64_t breaks;      /* bytes that do not continue a name */
     uint32_t n;           /* where the next window opens; 0: a name fills this one */
     uint8_t copy[96];
 } hpc_window;
 
-/* At p < end. 80 of its bytes may be read; behind the end they are zero. */
+/* At p < end. 80 of its bytes may be read; after the end they are zero. */
 void hpc_window_open(hpc_window *w, const uint8_t *p, const uint8_t *end);
 
 /* The starts from bit i < n on, where a token begins even if it cuts a name in two. */

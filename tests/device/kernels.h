@@ -98,18 +98,27 @@ static inline void check(const kernel_case *c)
     hpc_test_heap_free(&h);
 }
 
+/* The name of a kernel that all sets of one vector width share. */
+static inline const char *hpc_test_width(const char *isa)
+{
+    return strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0 ? "avx512" : isa;
+}
+
 /* Asserts that selection or launch fails on every instruction set with this text; %s stands for the
- * set. */
+ * set or for its vector width. */
 static inline void check_fails(hpc_test_select *select, const void *args, int code,
                                const char *format)
 {
     for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         const char *gap = strstr(format, "%s");
-        char text[256];
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(gap ? gap - format : 255), format,
-                 gap ? *isa : "", gap ? gap + 2 : "");
+        const char *names[] = {*isa, hpc_test_width(*isa)};
+        char text[2][256];
+        for (int k = 0; k < 2; k++)
+            snprintf(text[k], sizeof text[k], "%.*s%s%s", (int)(gap ? gap - format : 255), format,
+                     gap ? names[k] : "", gap ? gap + 2 : "");
         assert_int_equal(hpc_test_launch(select, *isa, 2, args), code);
-        assert_string_equal(hpc_error_get()->text, text);
+        if (strcmp(hpc_error_get()->text, text[1]) != 0)
+            assert_string_equal(hpc_error_get()->text, text[0]);
         hpc_error_clear();
     }
 }

@@ -16,7 +16,7 @@ extern "C" {
 
 enum {
     HPC_PROBE_STATE = 2048, /* bytes of a register loop's state, aligned to HPC_ALIGN */
-    HPC_PROBE_BLOCK = 4096  /* what is read at a time: bytes are a multiple of it */
+    HPC_PROBE_BLOCK = 4096  /* bytes read at once; a size is a multiple of it */
 };
 
 /* Independent chains of multiply-adds that stay in registers. */

@@ -46,7 +46,7 @@ typedef struct hpc_plan {
     size_t workspace; /* bytes for all workers together */
     size_t own;       /* and for each: instructions that share no more need not meet */
     size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
-    unsigned late;    /* operands, as bits: touched behind a meeting within, all else before it */
+    unsigned late;    /* operands, as bits, that are accessed only after a barrier in the kernel */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 
@@ -278,7 +278,7 @@ typedef struct hpc_backend {
     int (*launch)(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_signature *s,
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
-    int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q goes on after it */
+    int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
     /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
     int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;

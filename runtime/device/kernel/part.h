@@ -1,8 +1,8 @@
 /*
- * part.h: arguments of ops on a part of a table of rows, of which other ranks have the others, and
- * of those that put softmax together from its parts; as kernel.h has those of all others.
+ * part.h: arguments of ops on one rank's part of a table of rows, and of the ops that
+ * combine softmax from its parts.
  *
- * Include kernel.h, whose rules for all kernels hold here too.
+ * Include kernel.h, which has the rules for all kernels.
  */
 #ifndef HPC_PART_H
 #define HPC_PART_H
@@ -20,9 +20,9 @@ extern "C" {
  * here. gather gives zeros for what others have; scatter's attributes, of the same two numbers,
  * leave it to them. */
 typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
-/* The rows are those of a head's words. Gradients are by the lse of all, and of dx these words'
- * terms. part, of head_loss: lse is that of these words alone, and `loss` the
- * logit of the target, 0 where that is none of them or negative. */
+/* The rows are those of a head's vocabulary entries. Gradients use the lse of all rows; dx holds
+ * the terms of these rows only. part, of head_loss: lse is that of these rows only, and `loss`
+ * is the logit of the target, 0 if the target is outside these rows or negative. */
 typedef struct hpc_head_attr { int64_t first, rows; bool part; } hpc_head_attr;
 
 /* EXP: y = exp(a - b), 0 where b is -inf. LOG: y = b + log(a), b where a is 0. LESS: y = a - b, 0

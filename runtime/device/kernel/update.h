@@ -1,10 +1,9 @@
 /*
- * update.h: arguments of the optimizers' ops, as kernel.h has those of all others: whole updates
- * (sgd, adamw), the halves of one (adam, apply), and what second-order methods do to batches of
- * small matrices and to the numbers that belong to them (combine, map, below, tile, bundle, eigh);
- * and what picks the elements that learn of a pruned model (pick, spread).
+ * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The halves of
+ * an update: adam, apply. Second-order methods on batches of small matrices: combine,
+ * map, below, tile, bundle, eigh. The trained elements of a pruned model: pick, spread.
  *
- * Include kernel.h, whose rules for all kernels hold here too.
+ * Include kernel.h, which has the rules for all kernels.
  */
 #ifndef HPC_UPDATE_H
 #define HPC_UPDATE_H
@@ -31,9 +30,9 @@ typedef struct hpc_adamw_args {
 } hpc_adamw_args;
 
 /* AdamW's direction, for apply: u = (t / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps).
- * v is updated as adamw's. t is m, updated as adamw's, or `top` as it is given: exactly one of the
- * two is present. grad is multiplied by clip (optional scalar); step (i32) counts from 1; decay is
- * apply's, and unused. All f32 (f64) but grad and top. u INPLACE grad, top. */
+ * v is updated like adamw's. t is m, updated like adamw's, or the given `top`: exactly one of
+ * the two is present. grad is multiplied by clip (optional scalar); step (i32) counts from 1;
+ * decay is unused here, apply uses it. All f32 (f64) except grad and top. u INPLACE grad, top. */
 typedef struct hpc_adam_args {
     hpc_tensor u, m, v, grad, top, step, clip;
     hpc_adamw_attr attr;
@@ -55,9 +54,10 @@ typedef struct hpc_combine_args {
     hpc_tensor y, x1, x2, s0, s1, s2;
     hpc_combine_attr attr;
 } hpc_combine_args;
-/* y = alpha x^power + beta (pow of C: NaN for a fraction's power of x < 0), then kept within
- * [lo, hi] unless both are 0, NaN staying; if `guarded`, y = other where x is 0 or not finite.
- * In f64, element by element: for numbers of blocks and norms, not for long tensors. INPLACE x. */
+/* y = alpha x^power + beta (C's pow: NaN for a fractional power of x < 0), then clamped to [lo,
+ * hi] unless both are 0; NaN stays NaN. If `guarded`, y = other where x is 0 or not finite.
+ * Computed in f64, one element at a time: for scalars of blocks and norms, not for long tensors.
+ * INPLACE x. */
 typedef struct hpc_map_attr {
     double alpha, power, beta, lo, hi, other;
     bool guarded;
@@ -78,11 +78,11 @@ typedef struct hpc_bundle_args {
     hpc_tensor y, x[HPC_BUNDLE_MAX];
     hpc_bundle_attr attr;
 } hpc_bundle_args;
-/* Of each symmetric matrix of x [batch,n,n] or [n,n], of which the lower triangle is read, the
- * eigenvalues, ascending: values [batch,n], and their eigenvectors: the ROWS V of vectors
- * [batch,n,n]; both f32 (f64). |x V' - V' D| <= 1e-5 |x| and |V V' - I| <= 1e-5, Frobenius (f64:
- * 1e-12). The first element of a row that is within 0.1% of its largest is
- * positive. One that is not finite makes all NaN of its matrix's; others are not touched by it. */
+/* Eigendecomposition of each symmetric matrix of x [batch,n,n] or [n,n]; only the lower triangle
+ * is read. values [batch,n]: the eigenvalues, ascending. vectors [batch,n,n]: the eigenvectors
+ * as ROWS of V. Both f32 (f64). |x V' - V' D| <= 1e-5 |x| and |V V' - I| <= 1e-5, Frobenius
+ * (f64: 1e-12). The first element of a row that is within 0.1% of the row's largest is positive.
+ * A matrix that is not finite gives NaN for all its results and does not affect other matrices. */
 typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; } hpc_eigh_args;
 
 /* y[i] = x[index[i]] of the elements of x, one after the other; a negative index gives 0, one past
@@ -90,8 +90,8 @@ typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; 
 enum { HPC_PICK_AXES = 8 };
 typedef struct hpc_pick_attr { int8_t layout[HPC_PICK_AXES]; } hpc_pick_attr;
 typedef struct hpc_pick_args { hpc_tensor y, x, index; hpc_pick_attr attr; } hpc_pick_args;
-/* The reverse: y is zeros, but y[index[i]] = x[i]. The index ascends; negative ones, behind all
- * others: nowhere. A new y is [m,n]; `layout` is y's. */
+/* The inverse of pick: y is zero, except y[index[i]] = x[i]. The index ascends; negative
+ * entries, which come last, are ignored. A new y is [m,n]; `layout` is that of y. */
 typedef struct hpc_spread_attr {
     int64_t m, n;
     int8_t layout[HPC_PICK_AXES];

@@ -1,11 +1,11 @@
 /*
- * priv.h: the mock device: CPU kernels behind memory that the host cannot
- * touch and queues that run late.
+ * priv.h: the mock device: CPU kernels with memory that the host cannot access and
+ * queues that run late.
  *
- * What it finds, each as HPC_E_FAULT at the next fence (or a crash on the
- * spot): a host dereference, a read of something never written, a value whose
- * memory now holds another, queues that race for want of a join, outputs over
- * inputs, host buffers used before a fence.
+ * It reports rule violations as HPC_E_FAULT at the next fence, or crashes at once. It
+ * detects a host dereference, a read of memory never written, and a value with memory
+ * that now holds another one. It also detects a race between queues without a join,
+ * outputs over inputs, and host buffers used before a fence.
  */
 #ifndef HPC_MOCK_PRIV_H
 #define HPC_MOCK_PRIV_H
@@ -53,8 +53,9 @@ typedef struct command {
 typedef struct queue {
     command *command;
     int64_t n, cap, at;
-    int64_t number;             /* commands ever enqueued */
-    int64_t clock[HPC_QUEUE_N]; /* of each queue, the commands that this one is behind */
+    int64_t number; /* commands ever enqueued */
+    int64_t
+        clock[HPC_QUEUE_N]; /* by queue: number of its commands that this queue is ordered after */
 } queue;
 
 typedef struct event {
@@ -90,7 +91,8 @@ int hpc_mock_check_read(mock *m, hpc_queue q, const void *p, size_t bytes, uint3
                         const char *what);
 int hpc_mock_check_write(mock *m, hpc_queue q, void *p, size_t bytes, uint32_t id,
                          const char *what);
-void hpc_mock_forget_order(mock *m); /* after a fence everything is behind everything */
+void hpc_mock_forget_order(
+    mock *m); /* after a fence everything is ordered after everything before it */
 
 /* queue.c */
 int hpc_mock_push(mock *m, hpc_queue q, const command *c);

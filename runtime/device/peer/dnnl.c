@@ -1,7 +1,7 @@
 /*
  * dnnl.c: products of f32, bf16 and i8 by oneDNN, on plain matrices.
  *
- * It runs on as many threads as its own runtime was told to use.
+ * The number of threads is that of oneDNN's own runtime.
  */
 #include "runtime/device/peer/priv.h"
 

@@ -1,7 +1,9 @@
 /*
- * peer.h: other people's dense products behind one table, to be measured beside
- * ours. They live in a shared object of their own, opened at run time, so that
- * nothing else needs their libraries; it calls nothing of ours.
+ * peer.h: dense products of other libraries as a function table, as baselines for
+ * benchmarks.
+ *
+ * The implementations are shared objects that are loaded at run time, so that nothing
+ * else links these libraries. They call no hpccoder function.
  */
 #ifndef HPC_PEER_H
 #define HPC_PEER_H

@@ -1,6 +1,7 @@
 /*
- * attention.c: variable-length, paged attention and, for identity pages, its
- * gradient: softmax row by row, scores computed anew wherever they are needed.
+ * attention.c: variable-length, paged attention and, for identity pages, its gradient.
+ *
+ * Softmax works row by row; scores are recomputed wherever they are needed.
  */
 #include "runtime/device/ref/priv.h"
 

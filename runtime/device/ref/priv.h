@@ -34,7 +34,7 @@ static inline double hpc_ref_get(const hpc_tensor *t, int64_t i)
 /* Sets element i; put adds to it where t->adds. Integers saturate, fractions go towards zero. */
 void hpc_ref_set(const hpc_tensor *t, int64_t i, double v);
 void hpc_ref_put(const hpc_tensor *t, int64_t i, double v);
-/* Index operands: i32, i64 as they are. */
+/* Index operands: i32, or i64 unchanged. */
 int64_t hpc_ref_index(const hpc_tensor *t, int64_t i);
 /* n elements from i on, `step` apart (1, from the start of a block, if t is quantised). */
 void hpc_ref_load(double *dst, const hpc_tensor *t, int64_t i, int64_t step, int64_t n);

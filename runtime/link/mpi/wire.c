@@ -1,9 +1,9 @@
 /*
- * wire.c: the table of hpccoder-mpi.so over MPI: point-to-point messages as
- * bytes, on a communicator of its own.
+ * wire.c: the table of hpccoder-mpi.so over MPI: point-to-point messages as bytes, on a
+ * separate communicator.
  *
- * No collective of MPI's takes part in ours, because it promises neither the
- * order of a sum nor the rounding of halves; they are here to be measured.
+ * The link uses no MPI collective, because MPI guarantees neither the order of a sum
+ * nor the rounding of 16-bit types. MPI's collectives serve only as baselines.
  */
 #include <mpi.h>
 #include <stdio.h>

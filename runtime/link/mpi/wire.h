@@ -1,10 +1,11 @@
 /*
- * wire.h: messages between processes behind a C table, in a shared object of
- * its own (hpccoder-mpi.so), so that nothing else needs MPI. It calls nothing of
- * ours; collectives, matching and errors are made of it in runtime/link.
+ * wire.h: point-to-point messages between processes as a C function table. Its
+ * implementation is a shared object (hpccoder-mpi.so), so that nothing else links MPI.
+ * It calls no hpccoder function; runtime/link builds collectives, matching and errors
+ * on top of it.
  *
- * One thread at a time calls it. Functions return 0 or a code of the library's,
- * of which `text` makes words.
+ * One thread at a time may call it. Functions return 0 or a code of the library, which
+ * `text` converts to text.
  */
 #ifndef HPC_WIRE_H
 #define HPC_WIRE_H
@@ -19,7 +20,7 @@ extern "C" {
 
 enum { HPC_WIRE_VERSION = 1, HPC_WIRE_TEXT = 256, HPC_WIRE_ANY = -1 };
 
-typedef struct hpc_wire_request { /* the library's own, wherever it lies */
+typedef struct hpc_wire_request { /* opaque; may be moved */
     uint64_t word;
 } hpc_wire_request;
 
@@ -30,26 +31,27 @@ typedef struct hpc_wire_info {
     char library[HPC_WIRE_TEXT];
 } hpc_wire_info;
 
-/* What the library does itself, for comparison: sums and gathers of floats. */
+/* The library's own collectives on floats, as baselines. */
 typedef enum hpc_wire_peer { HPC_WIRE_SUM, HPC_WIRE_GATHER, HPC_WIRE_SCATTER } hpc_wire_peer;
 
 typedef struct hpc_wire {
     int version;
-    /* Starts the library unless it is, and makes a space of messages of its own. Collective. On
-     * failure returns nonzero and says why. */
+    /* Initializes the library if necessary and creates a separate communicator. Collective. On
+     * failure returns nonzero and the reason in `why`. */
     int (*open)(void **self, hpc_wire_info *info, char why[HPC_WIRE_TEXT]);
-    /* Buffers stay untouched until the request is done. bytes < 2 GiB. Messages of one pair and tag
-     * are received in the order in which they were sent. */
+    /* Buffers must not change until the request is done. bytes < 2 GiB. Messages of one pair and
+     * tag arrive in the order in which they were sent. */
     int (*send)(void *self, hpc_wire_request *q, const void *data, size_t bytes, int to, int tag);
     /* from: a rank, or HPC_WIRE_ANY. */
     int (*recv)(void *self, hpc_wire_request *q, void *data, size_t bytes, int from, int tag);
     int (*test)(void *self, hpc_wire_request *q, bool *done); /* makes progress; never blocks */
-    /* Of a receive: it is tested until done all the same, with or without data. */
+    /* Cancels a receive. It must still be tested until done, and may still receive its data. */
     int (*cancel)(void *self, hpc_wire_request *q);
-    /* n floats as hpc_comm counts them, blocking. */
+    /* Blocking; n counts as in hpc_comm. */
     int (*peer)(void *self, hpc_wire_peer what, float *recv, const float *send, int n);
     void (*text)(void *self, int code, char out[HPC_WIRE_TEXT]);
-    /* Ends the library if open started it, waiting for all ranks; not if `orderly` is false. */
+    /* Finalizes the library if open initialized it, and waits for all ranks; unless `orderly` is
+     * false. */
     void (*close)(void *self, bool orderly);
 } hpc_wire;
 

@@ -1,8 +1,8 @@
 /*
- * rail.c: the table of hpccoder-nccl.so over NCCL: one communicator and one
- * stream for each link.
+ * rail.c: the table of hpccoder-nccl.so over NCCL: one communicator and one stream for
+ * each link.
  *
- * Decides nothing: what a group is, and what waits for what, is the link's.
+ * The link decides how calls are grouped and what waits for what.
  */
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -206,7 +206,8 @@ static void unmark(void *self, void *mark)
     cudaEventDestroy(mark);
 }
 
-/* NCCL tells of a broken connection or a dead device beside the stream, which then never ends. */
+/* NCCL reports a broken connection or a dead device only asynchronously; the stream then never
+ * finishes. */
 static int test(void *self, void *mark, bool *done, char why[HPC_RAIL_TEXT])
 {
     rail *r = self;

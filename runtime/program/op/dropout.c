@@ -1,8 +1,8 @@
 /*
- * dropout.c: the row of dropout.
+ * dropout.c: op table entry of dropout.
  *
- * What is dropped depends on global indices alone, so that recomputing, slicing
- * and sharding replay it; localise says where a rank's part begins.
+ * The mask depends on global indices only, so recomputing, slicing and sharding
+ * reproduce it. localise sets where a rank's part begins.
  */
 #include "runtime/program/op/priv.h"
 

@@ -1,7 +1,7 @@
 /*
- * index.c: rows of gather, scatter and route: rows moved by index.
+ * index.c: op table entries of gather, scatter and route, which move rows by index.
  *
- * Whether an index lies within its table is known only as the kernel runs.
+ * Only the running kernel can check that an index lies within its table.
  */
 #include "runtime/program/op/priv.h"
 

@@ -62,14 +62,14 @@ struct hpc_op {
 };
 
 extern const hpc_op *const hpc_op_table[];   /* ends with NULL */
-const hpc_op *hpc_op_find(const char *name); /* NULL if there is none */
+const hpc_op *hpc_op_find(const char *name); /* NULL if unknown */
 
 /* ---- for backward rules ---------------------------------------------------- */
 hpc_program *hpc_diff_program(hpc_diff *d);
 hpc_value hpc_diff_of(hpc_diff *d, hpc_value v); /* gradient of v; HPC_NONE: none flows */
 bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* does anything upstream of v need one */
-/* What to give as an ACC output for v's gradient: its accumulator, HPC_NEW, or HPC_NONE when
- * none is wanted. Then call hpc_diff_add with the result. */
+/* The ACC output to pass for v's gradient: its accumulator, HPC_NEW, or HPC_NONE if no gradient
+ * is needed. Then call hpc_diff_add with the result. */
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v);
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value gradient);
 
@@ -95,7 +95,7 @@ typedef struct hpc_view_attr {
     int64_t ragged, count; /* 1 + the dimension that gets a run-time extent, or 0: as x has it */
     int64_t from_rank, from_extent[HPC_RANK_MAX]; /* x's before sharding, noted by the shape rule */
 } hpc_view_attr;
-/* ranks: of all_gather and reduce_scatter; peer: also a root; type: of what recv makes. */
+/* ranks: of all_gather and reduce_scatter; peer: also a root; type: the result of recv. */
 typedef struct hpc_comm_attr {
     int64_t axes, ranks, peer, tag;
     int reduce; /* hpc_comm_reduce */
@@ -110,7 +110,7 @@ hpc_value hpc_slice(hpc_program *p, hpc_value x, int64_t row, int64_t rows);
 hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count);
 /* y = x w^T + bias + residual, the layer of a transformer. */
 hpc_value hpc_linear(hpc_program *p, hpc_value x, hpc_value w, hpc_value bias, hpc_value residual);
-/* alpha 0 is read as 1; with an activation, pre is made too. */
+/* alpha 0 means 1; with an activation, `pre` is computed as a second output. */
 hpc_value hpc_matmul(hpc_program *p, hpc_value a, hpc_value b, hpc_matmul_attr attr);
 hpc_value hpc_norm(hpc_program *p, hpc_value x, hpc_value w, hpc_value b, hpc_norm_attr attr);
 /* scale 0 is read as 1. */

@@ -1,10 +1,11 @@
 /*
- * pick.c: rows of pick and spread: the elements of a tensor that an index names, and a tensor of
- * zeros but for those.
+ * pick.c: op table entries of pick (the elements of a tensor that an index names) and
+ * spread (the same elements in a tensor of zeros).
  *
- * Ranks that share out a tensor have of its index the elements in their part, counted within it:
- * so picked elements are split where the tensor is, along whichever of its dimensions, and into
- * parts that need not be equal (type.picked). No gradient passes: what is picked is a gradient.
+ * Ranks that split a tensor hold the index of the elements in their part, relative to
+ * that part. So picked elements are split where the tensor is, along any of its
+ * dimensions, into parts that need not be equal (type.picked). No gradient passes,
+ * because picked values are gradients.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * layout.c: a walk over all ranks' programs at once, beside the serial one:
- * what each value holds, and that nothing of the serial program is left out.
+ * layout.c: walks the programs of all ranks and the serial program in step, tracks what
+ * each value holds, and checks that no serial instruction is left out.
  *
- * What an instruction means for layouts: match.c, rule.c; what only moves
+ * Meaning of an instruction for layouts: match.c, rule.c; instructions that only move
  * elements: move.c.
  */
 #include <stdio.h>

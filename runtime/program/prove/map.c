@@ -1,8 +1,9 @@
 /*
- * map.c: which elements of a tensor a rank holds, as digits with strides: moved
- * exactly, or not at all.
+ * map.c: maps from a rank's elements to those of the serial tensor, as digits with
+ * strides.
  *
- * It knows no program. What cannot be said in digits is refused, not guessed.
+ * It does not depend on programs. An operation fails if digits cannot express its
+ * result exactly.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
- * picked.c: elements that an index picks from a tensor, as a proof sees them.
+ * picked.c: elements that an index picks from a tensor, in the proof.
  *
- * Which ones they are is data. But what a rank's index picks from is its part of the tensor, so the
- * picked elements are so many for each part, one part behind the other, and may be shared out
- * further inside each. Ranks of other parts may really have another number of them; nobody moves
- * picked elements between parts, so they are counted as if all had the first rank's.
+ * Which elements they are is data. A rank's index picks from its part of the tensor, so
+ * the picked elements are a fixed number for each part, concatenated, and may be split
+ * further inside each part. Other parts may have other numbers of them. Picked elements
+ * never move between parts, so the proof counts every part like the first rank's.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * priv.h: what a proof's files share: which elements a value holds, and a
- * proof under way.
+ * priv.h: internals of the proof: maps, which describe the elements that a value holds,
+ * and the state of a running proof.
  */
 #ifndef HPC_PROVE_PRIV_H
 #define HPC_PROVE_PRIV_H
@@ -9,16 +9,16 @@
 #include "runtime/program/prove/prove.h"
 
 /* ---- which elements (map.c) ------------------------------------------------------------
- *
- * Element i of a value is element base + sum over axes of coord * by + stride of i in its root,
- * where i's digits in mixed radix, outermost first, are multiplied by their strides. Views leave
- * this as it is, tiles reorder digits, gathering makes an axis a digit and cutting the opposite. */
+ * Element i of a value is element base + sum over axes of coord * by + stride of i in its root.
+ * The stride of i is the sum of its digits in mixed radix, outermost first, each times its
+ * stride. Views do not change a map, tiles reorder digits, gathering turns an axis into a digit,
+ * and scattering does the opposite. */
 enum { FACTORS = 24 };
 typedef struct factor {
     int64_t n, stride;
 } factor;
 typedef struct map {
-    hpc_value root;  /* of the serial program; behind these: what is added to its state */
+    hpc_value root;  /* value of the serial program; larger: an addend of its state */
     int32_t version; /* of a root that is state; -1 */
     int n;
     factor f[FACTORS];
@@ -36,7 +36,7 @@ bool map_rows(map *m, int64_t row, int64_t rows, int64_t row_n);
 int64_t map_at(const map *m, int64_t element); /* relative to the base */
 /* digits of radix b and c, of a * b * c * d elements, trade places; */
 bool map_trade(map *m, int64_t b, int64_t c, int64_t d);
-/* the parts of `ranks` along an axis, one behind the other; the part of each of them. */
+/* the parts of `ranks` along an axis, concatenated; one rank's part. */
 bool map_gather(map *m, int axis, int64_t ranks);
 bool map_scatter(map *m, int axis, int64_t ranks);
 /* What a rank holds of a serial value, of type `global` and map `whole`, by the layout of `local`.
@@ -54,7 +54,7 @@ typedef struct addition { /* made for state, but added to it by a later instruct
 typedef struct bundle { /* what a value holds that others were put into */
     map part[HPC_BUNDLE_MAX];
     int n;
-    int64_t parts; /* in each of them the same part of all, one behind the other */
+    int64_t parts; /* every part holds the same share of the ranks, concatenated */
 } bundle;
 
 typedef struct prover {
@@ -68,8 +68,8 @@ typedef struct prover {
     int32_t *content;          /* by value, of copies that are kept whole: the version in them */
     hpc_value *copy_of;        /* by value: the serial state that it is a copy of, or HPC_NONE */
     int64_t first;             /* of the serial segment, before which all are matched */
-    bool *matched;             /* by instruction of the serial segment at hand */
-    bool *stands, *here;       /* by rank: it has the instruction at hand; and does it */
+    bool *matched;             /* by instruction of the current serial segment */
+    bool *stands, *here;       /* by rank: has the current instruction; executes it */
     int64_t *at;               /* by rank: where it is in the segment */
     bundle *bundle;
     int64_t bundle_n, bundle_cap;
@@ -103,9 +103,9 @@ bool prove_place(map *out, int *dim, const prover *w, const map *whole, const hp
 /* Picked elements are selected where their index lies, and meet none that were picked otherwise:
  * HPC_E_STATE; HPC_E_UNSUPPORTED for what has no rule. dims: of the serial instruction. */
 int prove_picked(const prover *w, const hpc_insn *g, const hpc_dims *dims);
-/* Output k of the instruction at hand holds m. */
+/* Output k of the current instruction holds m. */
 int prove_hold(prover *w, hpc_value v, const map *m);
-/* Whether it only moves elements; and what becomes of that (move.c). */
+/* True if it only moves elements; the resulting map (move.c). */
 bool prove_moves(const hpc_insn *i);
 int prove_move(prover *w, const hpc_insn *i);
 /* A tile that one rank has as well is computation: its blocks need not lie in one rank's rows. */

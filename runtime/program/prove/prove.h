@@ -1,12 +1,11 @@
 /*
- * prove.h: what ranks are about to run is what one rank would: proven from
- * their programs, before any of them starts.
+ * prove.h: proof, before any rank starts, that the programs of all ranks together
+ * compute what the serial program computes.
  *
- * The proof knows nothing of how programs were sharded. It takes the op table's
- * labels for true, follows which elements of the serial program's values each
- * rank holds, instruction by instruction, and wants each instruction of the
- * serial program to be done once, on all of its elements. It does not run
- * anything, and says nothing about rounding, nor about which elements an index picks.
+ * The proof does not depend on how programs were sharded. It trusts the labels of the
+ * op table, follows which elements of the serial program's values each rank holds, and
+ * requires that each serial instruction is executed once on all of its elements. It
+ * runs nothing. It covers neither rounding nor the elements that an index picks.
  */
 #ifndef HPC_PROVE_H
 #define HPC_PROVE_H
@@ -23,7 +22,7 @@ typedef struct hpc_prove {
     const hpc_program *const *program; /* [n], of these ranks of the grid: */
     const int *rank; /* the first is 0; for each axis there is the second along it alone */
     int n;
-    uint64_t optional; /* segments, bit by bit, that nobody need run before a later one */
+    uint64_t optional; /* bit set of segments that need not run before a later one */
 } hpc_prove;
 
 typedef struct hpc_proof {

@@ -12,8 +12,8 @@
 
 typedef enum step_kind {
     STEP_KERNEL,
-    STEP_BARRIER, /* host memory: all workers meet */
-    STEP_JOIN,    /* queues: `queue` goes on after what `from` has now */
+    STEP_BARRIER, /* host memory: of all workers */
+    STEP_JOIN,    /* queues: `queue` waits for the present end of `from` */
     STEP_START,   /* a transfer: worker 0 starts it */
     STEP_WAIT     /* until that transfer is done: a yield point, and a barrier */
 } step_kind;
@@ -64,8 +64,8 @@ struct hpc_exec {
     bool host;
     hpc_placement place;
     const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
-    uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
-    size_t own_bytes;             /* for each worker, behind two of: */
+    uint8_t *memory[HPC_SPACE_N]; /* SLOT: the arenas of all slots, contiguous */
+    size_t own_bytes;             /* for each worker, after two regions of: */
     size_t gang_bytes;
     plan_segment *segment;
     size_t args_bytes; /* for each slot */
@@ -89,7 +89,7 @@ uint32_t hpc_exec_id(const hpc_exec *e, hpc_value v);
 /* The tensor of operand k: extents and type; data only if slot >= 0. */
 hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k);
 
-/* lend.c: checks what is lent, and makes e->lent of it. */
+/* lend.c: checks the lent memory and fills e->lent. */
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n);
 
 /* steps.c: hazards to barriers, joins and waits. */
@@ -97,14 +97,14 @@ int hpc_steps_make(hpc_exec *e, int segment);
 
 /* transfer.c */
 int hpc_transfers_open(hpc_exec *e);
-/* Waits for all that the slot has in flight, whatever becomes of it. */
+/* Waits for all transfers of the slot; ignores their failures. */
 void hpc_transfers_end(hpc_exec *e, int slot);
 static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
 {
     return &e->flight[(int64_t)slot * e->transfer_n + t];
 }
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k);
-/* In place of a start whose guard is closed: what it receives is left as it was. */
+/* Replaces a start whose guard is 0: does not change the receive buffer. */
 int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k);
 /* *done: landed. block: wait for it. */
 int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done);

@@ -77,8 +77,8 @@ int hpc_run_step(hpc_run *r);
 int hpc_exec_fence(hpc_exec *e);
 
 /* ---- schedules ------------------------------------------------------------------ */
-/* Work to be done, as data. IN_ORDER runs the list as it stands. ON_ARRIVAL runs what its `after`
- * allow and whose messages are there, smallest rank first: it is driven by arriving messages. */
+/* Work as data. IN_ORDER runs the list in its order. ON_ARRIVAL runs tasks that `after` allows
+ * and whose messages have arrived, smallest rank first. */
 typedef struct hpc_task {
     int segment, slot;
     int microbatch;
@@ -86,8 +86,8 @@ typedef struct hpc_task {
     int rank;     /* preference among those ready; equal: list order */
 } hpc_task;
 typedef enum hpc_schedule_kind { HPC_IN_ORDER, HPC_ON_ARRIVAL } hpc_schedule_kind;
-/* `before` (optional) is called as a task starts, to feed its slot's inputs. order (optional,
- * task_n ints) receives the order in which tasks finished. A list that cannot go on names the stuck
+/* `before` (optional) is called when a task starts, to set its slot's inputs. order (optional,
+ * task_n ints) receives the order in which tasks finished. On deadlock the error names the stuck
  * task. */
 int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, int task_n,
                      int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user,
@@ -101,8 +101,8 @@ typedef struct hpc_exec_stats {
     double flops, bytes;  /* by the op table */
 } hpc_exec_stats;
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
-/* By instruction of the segment: nanoseconds of all its runs, on worker 0, with waiting within and
- * behind it; NULL unless profiling. */
+/* Nanoseconds by instruction of the segment, over all its runs, on worker 0, with the waiting in
+ * and after it; NULL unless profiling. */
 const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
 

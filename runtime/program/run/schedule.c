@@ -1,8 +1,7 @@
 /*
- * schedule.c: many runs: in the order of a list, or as messages arrive.
+ * schedule.c: execution of task lists, in order or as messages arrive.
  *
- * A task that waits for a message stays open while others go on; nothing is
- * known here about what the tasks compute.
+ * A task that waits for a message stays open while others run.
  */
 #include <sched.h>
 

@@ -1,10 +1,10 @@
 /*
- * walk.c: running on a host-memory device: every worker walks the list.
+ * walk.c: execution on a host-memory device: every worker walks the list of steps.
  *
- * Workers agree on where to stop without a lock: a failure is recorded with
- * the number of barriers passed before it, and each worker looks right after a
- * barrier for a failure from before it, so all see the same. Until then a worker
- * that failed goes on with the others: kernels may meet at barriers of their own.
+ * Workers agree on where to stop without a lock. A failure is recorded with the number
+ * of barriers passed before it; after each barrier every worker checks for an earlier
+ * failure, so all see the same. Until then a failed worker continues with the others,
+ * because kernels may contain barriers.
  */
 #include <limits.h>
 

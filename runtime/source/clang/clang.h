@@ -1,9 +1,9 @@
 /*
- * clang.h: libclang behind a C table, in a shared object of its own (hpccoder-clang.so), so that
- * only the checking of code needs it. It calls nothing of ours.
+ * clang.h: libclang as a C function table in a shared object (hpccoder-clang.so), so
+ * that only code checking needs it. It calls no hpccoder function.
  *
- * Text that is meant to can make libclang crash, hang or fill the memory, and nothing here prevents
- * it: whoever calls these functions does so in a process that it can lose.
+ * A malicious text can make libclang crash, hang or exhaust memory, and nothing here
+ * prevents it: call these functions in a process that may be lost.
  */
 #ifndef HPC_SOURCE_CLANG_CLANG_H
 #define HPC_SOURCE_CLANG_CLANG_H
@@ -22,7 +22,7 @@ enum { HPC_CLANG_VERSION = 4, HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
-/* A file as it is to be seen, whether or not there is one of that name. */
+/* The content of a file as libclang sees it; the path need not exist. */
 typedef struct hpc_clang_text {
     const char *path;
     const char *text;

@@ -101,7 +101,7 @@ void walk_tables_clear(walk *w);
 void walk_tables_release(walk *w);
 
 /* ---- symbols (tree_symbol.c) --------------------------------------------------------------- */
-/* Of a declaration; -1 for what is none. */
+/* Of a declaration; -1 for other cursors. */
 int32_t walk_symbol(walk *w, CXCursor declaration);
 /* Of a name that means nothing that is known. */
 int32_t walk_symbol_unknown(walk *w, uint32_t name);
@@ -116,14 +116,14 @@ bool walk_is_function(enum CXCursorKind k);
 unsigned walk_end_of(const char *text, size_t n);
 /* What follows is in this file of the unit; false: it has no text. */
 bool walk_go_to(walk *w, CXFile file);
-/* Whether a place is in the unit's own file; of a macro's, where it is used. */
+/* True if a location is in the unit's own file; a macro's location is where it is used. */
 bool walk_in_file(walk *w, CXSourceLocation l, uint32_t *at);
 walk_place walk_place_of(walk *w, CXCursor c);
 /* Where the first token of it was written; false when that is not in this file. */
 bool walk_spelled(walk *w, CXCursor c, uint32_t *at);
-/* Behind blanks and comments from a byte on. */
+/* The offset after blanks and comments from `at` on. */
 uint32_t walk_skip(const walk *w, uint32_t at);
-/* Which of the three parts of a "for" that begins here are there, as bits; -1: cannot be told. */
+/* The parts of a "for" at `at` that are present, as bits of three; -1: unknown. */
 int walk_for_parts(const walk *w, uint32_t at);
 /* The integer that is written here. */
 bool walk_integer(int64_t *out, const walk *w, uint32_t at);
@@ -140,7 +140,7 @@ void walk_end(walk *w, int32_t node);
 /* A node for an item, whatever it is. */
 void walk_any(walk *w, int32_t item);
 void walk_below(walk *w, int32_t item);     /* one for each item below it */
-bool walk_statement(walk *w, int32_t item); /* false: it is none */
+bool walk_statement(walk *w, int32_t item); /* false: not a statement */
 void walk_expression(walk *w, int32_t item);
 void walk_block(walk *w, int32_t item);
 /* With its initialiser if there is an item of it (0: none). */

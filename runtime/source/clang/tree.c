@@ -1,9 +1,9 @@
 /*
- * tree.c: the tree of a unit's own file: its functions and variables, wherever they stand, in one
- * list.
+ * tree.c: the tree of a unit's own file: its functions and variables, from all scopes,
+ * in one list.
  *
- * What only declares has no node. Bodies of templates are walked as they are written; libclang does
- * not visit what is made from them.
+ * Pure declarations have no node. Bodies of templates are walked as templates; libclang
+ * does not visit their instantiations.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * tree_expression.c: nodes of expressions. Parentheses and implicit conversions are passed through;
- * what is not understood is OTHER, with what is below it.
+ * tree_expression.c: nodes of expressions. Parentheses and implicit conversions have no
+ * node; an unknown expression is OTHER, with its children.
  */
 #include <ctype.h>
 #include <string.h>

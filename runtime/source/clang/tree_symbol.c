@@ -1,5 +1,6 @@
 /*
- * tree_symbol.c: what a name means: the declaration behind it, and what is known of that.
+ * tree_symbol.c: resolving a name to its declaration, and the properties of that
+ * declaration.
  */
 #include <stdlib.h>
 #include <string.h>

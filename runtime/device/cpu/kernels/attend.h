@@ -83,7 +83,7 @@ typedef struct attend_ahead {
     attend_cache cache; /* from the first of the heads on */
     int64_t keys, heads;
     int64_t size, bytes; /* of an element, and of a head's row */
-    int64_t key, head;   /* where it goes on */
+    int64_t key, head;   /* the next position to prefetch */
 } attend_ahead;
 
 /* Of so many keys, what one head takes. */
@@ -106,7 +106,7 @@ void HPC_WIDTH(cpu_attend_scores)(float *scores, const float *q, int64_t rows, i
 void HPC_WIDTH(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
                                   attend_cache v, int64_t n, attend_ahead *next);
 
-/* Refuses starts that do not rise or lead out of the rows. */
+/* HPC_E_SHAPE unless starts are non-decreasing and within the rows. */
 static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,
                                      const char *op)
 {

@@ -1,11 +1,11 @@
 /*
- * attention.c: variable-length, paged attention with an online softmax over
- * blocks of keys.
+ * attention.c: variable-length, paged attention with an online softmax over blocks of
+ * keys.
  *
- * A task is a run of queries of one sequence with all query heads of one key
- * head, or of several where the queries are few. Rows of scores are independent of each other:
- * masked keys leave a row's state as it is, bit for bit, so a query gets the same bits decoded
- * alone as within its prompt. Pages are walked in place, never gathered.
+ * A task is a run of queries of one sequence with all query heads of one key head, or
+ * of several key heads if there are few queries. Rows of scores are independent: masked
+ * keys do not change a row's state by a bit, so a query gets the same bits decoded
+ * alone as within its prompt. Pages are read in place, never gathered.
  */
 #include <math.h>
 #include <string.h>

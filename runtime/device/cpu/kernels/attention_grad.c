@@ -1,14 +1,14 @@
 /*
  * attention_grad.c: gradients of attention with identity pages.
  *
- * With p = exp(scale q.k - lse) and delta = sum(dout o):
- *   dv = p^T dout,  ds = p (dout v^T - delta) scale,  dq = ds k,  dk = ds^T q.
- * A task is a sequence with the heads that share a key head: it packs second
- * factors once, walks its blocks once and keeps what it gathers. Where there are fewer of these
- * than keep all workers busy, or a sequence is long, blocks of keys gather dk and dv over the
- * queries that see them, and blocks of queries dq over their keys; p is then
- * computed twice. No two tasks write one place, nobody waits, and sums are the
- * same chains either way.
+ * With p = exp(scale q.k - lse) and delta = sum(dout o): dv = p^T dout, ds = p (dout
+ * v^T - delta) scale, dq = ds k, dk = ds^T q.
+ *
+ * A task is a sequence with the heads that share a key head: it packs second factors
+ * once, walks its blocks once and keeps its sums. If these tasks are too few for the
+ * workers, or a sequence is long, blocks of keys sum dk and dv over the queries that
+ * see them, and blocks of queries sum dq over their keys; p is then computed twice. No
+ * two tasks write the same element, no task waits, and both ways sum in the same order.
  */
 #include <math.h>
 #include <string.h>

@@ -42,7 +42,7 @@ typedef struct byte_rows {
     bool narrow;
 } byte_rows;
 
-/* How m rows of k are wanted beside that format; where they lie is the caller's to say. */
+/* Describes m rows of depth k, rounded for that format of b. The caller provides the memory. */
 byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k);
 
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
@@ -56,12 +56,12 @@ typedef struct byte_job {
     const void *panel;
     int panels;
     hpc_dtype b;
-    /* Called with a few rows as soon as they are sums, rows at .. of those here: what it stores is
-     * then spread over the time that others take. x [rows,16], of panel p from p * apart on, may be
-     * written. */
+    /* Called with a few finished rows of sums, so that its stores overlap with other rows' work.
+     * at, rows: their position in this job. x [rows,16], of panel p at p * apart, may be
+     * overwritten. */
     void (*done)(const struct byte_job *job, int64_t at, int64_t rows, float *x, int64_t apart);
     const void *user;
-    float *y; /* not NULL: sums as they are go there, rows y_ld apart; `done` may not be called */
+    float *y; /* not NULL: receives the plain sums, rows y_ld apart; `done` may not be called */
     int64_t y_ld;
 } byte_job;
 

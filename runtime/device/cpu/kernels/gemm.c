@@ -1,12 +1,12 @@
 /*
- * gemm.c: blocks of f32 products, by a register tile that is plain C over the
- * compiler's vector types.
+ * gemm.c: blocks of f32 products, with a register tile in plain C over the compiler's
+ * vector types.
  *
- * b is packed (and dequantised) into panels of 16 columns, GEMM_SLAB deep at most, that are
- * read from the last cache: a panel stays in L1 while the rows of several tiles
- * are multiplied with it, and these, packed as they lie, stay in L2 for all
- * panels. Few rows take smaller blocks of b, which stay in L1: the same chains
- * of additions, only cut elsewhere.
+ * b is packed (and dequantised) into panels of 16 columns, at most GEMM_SLAB deep, that
+ * are read from the last-level cache. A panel stays in L1 while it is multiplied with
+ * the rows of several tiles; these rows, packed in their order, stay in L2 for all
+ * panels. Few rows use smaller blocks of b, which stay in L1: the same chains of
+ * additions, split elsewhere.
  */
 #include <string.h>
 

@@ -1,22 +1,22 @@
 /*
- * gemm.h: the product that matmul, attention and head_loss are made of: one
- * block of op(a) op(b) in f32, computed by one worker.
+ * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in
+ * f32, by one worker.
  *
- * It knows nothing of batches, epilogues, raggedness or other workers. Every
- * element of c is one chain of (fused) multiply-adds over k in ascending order
- * (bf16 by bf16, where the CPU has instructions for it: of pairs; where it has
- * some for integers only: of blocks, see gemm_fixed), so its bits depend neither
- * on the block that it is computed in nor on m. A chain that is cut, and goes on
- * in another call, keeps its bits if it is cut at multiples of GEMM_CUT.
+ * It does not handle batches, epilogues, raggedness or other workers. Every element of
+ * c is one chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16
+ * the chain is over pairs with bf16 instructions, and over blocks with integer
+ * instructions only (see gemm_fixed). So the bits depend neither on the block nor on m.
+ * A chain may continue in another call: split at multiples of GEMM_CUT, it keeps its
+ * bits.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* Depth of a packed block, whole blocks of every format; and at most, of what a tile multiplies in
- * one go. Two panels so deep come from L2 as fast as they are used where tiles are two panels wide,
- * and sums that stay in registers for longer save 1 to 2 %. */
+/* Depth of a packed block, whole blocks of every format; and the largest depth that a tile
+ * multiplies at once: where tiles are two panels wide, L2 delivers two panels of that depth as
+ * fast as they are used, and longer sums in registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
@@ -45,18 +45,18 @@ typedef struct gemm {
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32, bf16 or f16 */
-    bool halves;      /* what is f32 of a and b counts rounded to bf16 */
-    bool fixed;       /* what is bf16 by bf16 may be as gemm_fixed has it */
-    bool lower;       /* what is above the diagonal of the result may be left undefined */
+    bool halves;      /* f32 operands a and b count rounded to bf16 */
+    bool fixed;       /* bf16 by bf16 may be computed as in gemm_fixed */
+    bool lower;       /* elements above the result's diagonal may be left undefined */
 } gemm;
 
-/* Where there are instructions for integers but none for bf16, bf16 by bf16 is multiplied in blocks
- * of GEMM_FIXED_K along k (but where b is in panels, whose single rows are read as they lie):
- * elements of a block are integers below 2^13 times a power of two, whose products are summed
- * exactly, and the blocks' sums in f32. What is above a 32nd of the largest element of its block is
- * exact (all eight bits of it), and the rest off by 2^-14 of the power of two above that at most.
- * A row or column with an infinity or NaN has only such results; what is below 2^-118 may be
- * lost, and blocks whose largest elements' product is above 2^127 may give NaN. */
+/* With instructions for integers but not for bf16, bf16 by bf16 is multiplied in blocks of
+ * GEMM_FIXED_K along k, except if b is in panels, whose single rows are read in storage order.
+ * Elements of a block are integers below 2^13 times a power of two. Their products are summed
+ * exactly, the blocks' sums in f32. Elements above a 32nd of the largest one of their block are
+ * exact (all eight bits); others are off by at most 2^-14 of the power of two above the largest.
+ * A row or column with an infinity or NaN has only such results. Elements below 2^-118 may be
+ * lost; a product of largest elements above 2^127 may be NaN. */
 #if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
 enum { GEMM_FIXED = 1 };
 #else
@@ -69,9 +69,9 @@ static inline bool gemm_fixed(const gemm *g)
     return GEMM_FIXED && g->fixed && g->a_type == HPC_BF16 && g->b_type == HPC_BF16 && !g->b_panel;
 }
 
-/* How many elements of each factor are multiplied at once, along k, as a word of 32 bits: where
- * there are instructions for two bf16, or f32 that count as such, or for four i8; else i8 are
- * widened, and two are. Two of gemm_fixed's integers. 0: f32 by f32. */
+/* Number of elements of each factor in a 32-bit pack unit along k. Two bf16 (or f32 rounded to
+ * bf16) or four i8 where such instructions exist; else two widened i8, or two integers of
+ * gemm_fixed. 0: f32 by f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {
@@ -90,7 +90,7 @@ static inline int gemm_word(const gemm *g)
 #endif
 }
 
-/* Whether b needs no packing. */
+/* True if b needs no packing. */
 static inline bool gemm_is_direct(const gemm *g)
 {
     return g->b_panel && g->b_type == HPC_F32 && !g->halves;
@@ -105,7 +105,7 @@ typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the r
 typedef struct gemm_tiles {
     int64_t m, n;  /* the largest tile; 0 x 0 when there is nothing to do */
     int64_t strip; /* rows */
-    bool lower;    /* what is above the diagonal costs nothing */
+    bool lower;    /* tiles above the diagonal cost nothing */
 } gemm_tiles;
 
 /* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 rows of
@@ -234,9 +234,9 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
                             int64_t src_ld, int64_t rows, int64_t cols);
 
-/* c [rows,cols] = the block (what is needed of it), or with `add` c += it, as a chain that goes on
- * from c. When b is b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats,
- * aligned to 64. */
+/* c [rows,cols] = the block, or with `add` c += the block, as a chain that continues from c.
+ * With `lower`, elements above the diagonal may be undefined. If b is b_panel, at.j is a
+ * multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
 
@@ -276,7 +276,7 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
  * GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
-/* What is packed ahead into scratch: the caller keeps both while factors and part are the same. */
+/* State of packing ahead into scratch; keep both while factors and part stay the same. */
 typedef struct gemm_ahead {
     int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
     int64_t done;          /* ... of which so much of the depth is packed */

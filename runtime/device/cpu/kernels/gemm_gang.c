@@ -1,16 +1,17 @@
 /*
- * gemm_gang.c: large products by all workers together.
+ * gemm_gang.c: large products, computed cooperatively by all workers.
  *
- * For each part of b there is one meeting: after it the part is packed. Every
- * worker has rows of its own, the same for all parts and all calls of one shape:
- * workers need not share a last cache, and rows that go from one to the other's
- * take up to a sixth of the time. (Of few rows, on cores with a large L2, each
- * has columns of its own: those that it packed.) Two buffers and counters of
- * strips take turns by the barrier's generation, which all workers see alike:
- * what is packed before a meeting is read until the next one, and while it is
- * read, those who find no strip left pack the next part, be it of the next
- * product. Nothing has to be cleared or waited for in between. (One worker meets
- * nobody, and always uses the first.)
+ * Each part of b has one barrier, after which the part is packed. Every worker has its
+ * own rows, the same for all parts and all calls of one shape: workers need not share a
+ * last-level cache, and moving rows between such caches takes up to a sixth of the
+ * time. With few rows, on cores with a large L2, each worker has its own columns
+ * instead: those that it packed.
+ *
+ * Two buffers and two sets of strip counters alternate by the barrier's generation,
+ * which is the same for all workers. Data packed before a barrier are read until the
+ * next one. Meanwhile workers that run out of strips pack the next part, possibly of
+ * the next product. Nothing has to be cleared or waited for in between. A single worker
+ * has no barriers and always uses the first buffer.
  */
 #include "runtime/device/cpu/kernels/gemm_gang.h"
 #include "runtime/device/cpu/kernels/gemm_tile.h"

@@ -1,8 +1,8 @@
 /*
- * gemm_gang.h: a large product by all workers together. They pack a part of b
- * once for all, meet, and take strips of their own, then of those of others:
- * none waits for one whose CPU is slower by more than a small strip, and none
- * packs what another has packed. The bits are cpu_gemm's.
+ * gemm_gang.h: a large product computed cooperatively by all workers. They pack a part
+ * of b once for all, reach a barrier, and compute strips: their own first, then those
+ * of others. No worker waits for a slower one by more than a small strip, and no data
+ * are packed twice. The bits are those of cpu_gemm.
  */
 #ifndef HPC_CPU_GEMM_GANG_H
 #define HPC_CPU_GEMM_GANG_H
@@ -24,7 +24,7 @@ typedef struct gemm_job {
     int64_t m, n;
     float *c; /* [m,c_ld]; NULL where `done` takes what it needs: k at most GANG_K, nothing added */
     int64_t c_ld;
-    bool add;      /* to what is in c, as a chain that goes on from it */
+    bool add;      /* adds to c, as a chain that continues from it */
     int64_t grain; /* blocks begin at columns that are its multiples; at most GANG_COLS / 4, of
                       which it is a part. 0: GEMM_TILE_GRAIN */
     /* Called with each block that is complete, by who completed it, a strip of rows as wide
@@ -34,18 +34,20 @@ typedef struct gemm_job {
     const void *user;
 } gemm_job;
 
-/* Whether it is large enough for so many workers, with factors that cpu_gemm_pack takes. */
+/* True if the product is large enough for this many workers, with factors that cpu_gemm_pack
+ * takes. */
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
 /* What cpu_gemm_together needs as plan.gang, and as `own`. */
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 
-/* Whether the job packs a, all of it before the last meeting and some before the first, and reads b
- * behind the first; else it is the other way round (b that needs no packing is read behind it). */
+/* True if the job packs a, all of it before the last barrier and some before the first, and
+ * reads b after the first. Otherwise a and b change roles; b that needs no packing is read after
+ * the first barrier. */
 bool HPC_ISA(cpu_gemm_turns)(const gemm_job *job);
 
-/* All workers call it. Other workers may be behind it when it returns; what is done next with its
- * results follows a barrier, or a meeting within a kernel. */
+/* All workers call it. Other workers may still be running when it returns: a barrier must
+ * precede the next use of its results. */
 void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float *own);
 
 #endif

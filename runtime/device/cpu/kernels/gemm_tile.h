@@ -64,7 +64,7 @@ void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int
 enum { HALF = SLICE / 2, AHEAD_K = HALF / TRANS_LD };
 _Static_assert(HALF % 16 == 0, "halves are aligned as slices are");
 
-/* Whether columns are packed by gemm_pack_line; and whether ahead. */
+/* True if gemm_pack_line packs the columns; and if it does so ahead. */
 static inline bool gemm_packs_lines(const gemm *g)
 {
     return LANES == 16 && g->a_type == HPC_F32;
@@ -75,8 +75,8 @@ static inline bool gemm_packs_ahead(const gemm *g)
     return HPC_ISA_INTEL && g->a_trans && gemm_packs_lines(g) && !g->halves && !gemm_word(g);
 }
 
-/* A line of all slices' columns, COLUMNS_BYTES, in whole lines of memory; what is behind a slice's
- * own may be anything. to: aligned to 64. */
+/* Packs a line of all slices' columns, COLUMNS_BYTES, in whole cache lines; bytes after a
+ * slice's own are undefined. to: aligned to 64. */
 enum { COLUMNS_BYTES = SLICES * TILE_ROWS * sizeof(float) };
 
 static inline __attribute__((always_inline)) void gemm_pack_line(float *to, const char *from)

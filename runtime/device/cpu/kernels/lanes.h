@@ -1,7 +1,6 @@
 /*
- * lanes.h: vectors of as many floats as an instruction set's plain C loops are
- * written in where rows are few: what is read is what counts there, not the
- * width.
+ * lanes.h: short float vectors for loops over few rows, where memory bandwidth is the
+ * limit and not the vector width.
  */
 #ifndef HPC_CPU_LANES_H
 #define HPC_CPU_LANES_H
@@ -65,7 +64,8 @@ static inline __attribute__((always_inline)) vec numbers_at(const void *x, bool 
 #endif
 }
 
-/* What is there is wanted soon. It need not be anything's: behind a part often is the next. */
+/* Prefetches memory. It may reach past the end of an object, because the next part often follows
+ * there. */
 static inline __attribute__((always_inline)) void fetch(const void *at, int64_t bytes)
 {
     for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((const char *)at + b);

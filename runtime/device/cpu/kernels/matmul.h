@@ -16,8 +16,8 @@ static inline bool matmul_is_plain(const hpc_matmul_args *a)
            a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
 }
 
-/* Part of a row: x holds sums and ends as what is stored from element `at` of y. bias and spare: n
- * floats, of bias zeros where there is none. (matmul.c) */
+/* Finishes part of a row: x holds sums, and on return the values to store from element `at` of
+ * y. bias and spare: n floats; bias is zeros if the op has no bias. (matmul.c) */
 void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
                                 float *spare, int64_t n);
 

@@ -79,7 +79,7 @@ static inline __mmask64 mask64(int64_t n)
     return n >= 64 ? ~(__mmask64)0 : n <= 0 ? 0 : ((__mmask64)1 << n) - 1;
 }
 
-/* Of a stored panel [k][16], rows 2 p and 2 p + 1, zeros for those behind k, as pairs. */
+/* Rows 2 p and 2 p + 1 of a stored panel [k][16], as pairs; rows from k on are zeros. */
 static inline __attribute__((always_inline)) __m512i panel_pair(const uint16_t *panel, int64_t p,
                                                                 int64_t k)
 {

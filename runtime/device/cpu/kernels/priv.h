@@ -1,9 +1,9 @@
 /*
- * priv.h: what the CPU kernels share: runs of elements as f32, the live parts
- * of ragged tensors, shares of work, and what a selector says.
+ * priv.h: shared by the CPU kernels: runs of elements as f32, the live parts of ragged
+ * tensors, shares of work, and helpers of selectors.
  *
- * Kernels here compute in f32 on operands of f32 and bf16 (and f16 and the block formats where an
- * op takes weights). f64 is the reference's; selectors refuse it.
+ * Kernels here compute in f32 on f32 and bf16 operands (and f16 and the block formats
+ * where an op takes weights). Selectors reject f64, which only the reference supports.
  */
 #ifndef HPC_CPU_KERNELS_PRIV_H
 #define HPC_CPU_KERNELS_PRIV_H
@@ -133,8 +133,8 @@ typedef struct stretch {
     int64_t at, n;
 } stretch;
 
-/* The first contiguous live elements of t in [from, end); n == 0: there are none. Go on with
- * from = at + n. Unless the last dimension is ragged, stretches of whole rows are whole rows. */
+/* The first contiguous live elements of t in [from, end); n == 0: no more. The next call passes
+ * from = at + n. Unless the last dimension is ragged, stretches consist of whole rows. */
 static inline stretch live_from(const hpc_tensor *t, int64_t from, int64_t end)
 {
     int64_t inner = 1;

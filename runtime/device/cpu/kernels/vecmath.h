@@ -30,7 +30,7 @@ static inline float vec_within(float x, float bound)
     int32_t high = (int32_t)hpc_f32_bits(bound), top = (int32_t)hpc_f32_bits(x);
     uint32_t low = hpc_f32_bits(-bound), bits;
 
-    bits = (uint32_t)(top < high ? top : high); /* what is negative is less */
+    bits = (uint32_t)(top < high ? top : high); /* negative values compare as smaller */
     return hpc_bits_f32(bits < low ? bits : low);
 }
 
@@ -61,7 +61,7 @@ static inline float vec_exp(float x)
     return p * vec_exp2_int(half) * vec_exp2_int(n - half);
 }
 
-/* e^x for |x| <= VEC_EXP_MOST, where it is normal: 2^n comes out of the rounding as it is. */
+/* e^x for |x| <= VEC_EXP_MOST, where the result is normal: rounding yields 2^n directly. */
 #define VEC_EXP_MOST 87.0f
 static inline float vec_exp_normal(float x)
 {

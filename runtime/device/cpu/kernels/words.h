@@ -44,7 +44,7 @@ _Static_assert(!GEMM_FIXED || WORD_LD >= 2 * WORD_SLAB / GEMM_FIXED_K * GEMM_FIX
                "they fit");
 _Static_assert(WORD_GROUP % 16 == 0 && WORD_GROUP * WORD_LD <= GEMM_SPARE, "rows of a fit");
 
-/* Whether what is packed of an integer b counts from -128. */
+/* Offset that packing adds to the integers of b (see above); 0: none. */
 #if defined(__AVX512VNNI__) && !defined(__AMX_INT8__)
 enum { WORD_OFFSET = 128 };
 #else
@@ -57,7 +57,8 @@ enum { WORD_OFFSET = 0 };
 enum { WORD_TOGETHER = 64 };
 void HPC_ISA(cpu_words_panels)(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
                                int64_t cols);
-/* Rows i .. i+rows-1 of op(a), WORD_LD apart, zeros behind k; zeros up to whole tiles, too. */
+/* Rows i .. i+rows-1 of op(a), WORD_LD apart. Depths from k on and rows up to whole tiles are
+ * zeros. */
 void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i,
                                 int64_t rows);
 /* One row of a that is not transposed; up to 15 words more are written. */

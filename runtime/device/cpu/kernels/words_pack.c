@@ -1,8 +1,7 @@
 /*
- * words_pack.c: operands as words of 32 bits along k: see words.h.
+ * words_pack.c: packing operands into 32-bit pack units along k (see words.h).
  *
- * What is missing of the last word, or step or block of words, is zeros, which
- * change no sum.
+ * The missing elements of the last unit, step or block are zeros, which change no sum.
  */
 #include <string.h>
 

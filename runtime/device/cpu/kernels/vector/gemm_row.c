@@ -1,6 +1,6 @@
 /*
- * gemm_row.c: a single row times packed panels, as in decoding: panels are read
- * once, as they lie, in several streams, as fast as memory gives them.
+ * gemm_row.c: a single row times packed panels, as in decoding: panels are read once,
+ * in storage order, in several streams, at memory bandwidth.
  */
 #include "runtime/device/cpu/kernels/gemm.h"
 #include "runtime/device/cpu/kernels/lanes.h"

@@ -1,9 +1,9 @@
 /*
  * norm.c: RMSNorm and LayerNorm over the last extent, and their gradients.
  *
- * Variance is of differences from the mean, in a second pass. Gradients of w and b are summed over
- * a few rows while these are at hand, and when all workers have met, over all in their order, by
- * columns: no bit depends on the number of workers.
+ * A second pass computes the variance from differences to the mean. Gradients of w and
+ * b are summed over a few rows while these are in cache and, after a barrier, over all
+ * of them in row order, by columns: no bit depends on the number of workers.
  */
 #include <math.h>
 
