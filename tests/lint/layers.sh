@@ -16,10 +16,11 @@ grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' $sources /dev/null | aw
         }
         next
     }
-    function room_of(path,    i, best, longest) { # the module with the longest folder
+    # The module with the longest folder that contains the file: modules may be nested.
+    function room_of(path,    i, best, length_of_best) {
         for (i = 1; i <= rooms; i++)
-            if (index(path, folder[room[i]] "/") == 1 && length(folder[room[i]]) > longest) {
-                best = room[i]; longest = length(folder[best])
+            if (index(path, folder[room[i]] "/") == 1 && length(folder[room[i]]) > length_of_best) {
+                best = room[i]; length_of_best = length(folder[best])
             }
         return best
     }
