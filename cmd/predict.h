@@ -23,14 +23,14 @@ int predict_open_model(hpc_perf_model **out, const char *named);
  * fails with HPC_E_ARG if an option needs --measure. */
 int predict_measure_options(history_options *h, asked *a, const predict_options *o);
 
-/* Something at a level: the range as a whole, a commit, or a function that the range changes. */
+/* The range, a commit, or a function that the range changes, if its level is above none. */
 typedef enum predict_kind { PREDICT_RANGE, PREDICT_COMMIT, PREDICT_FUNCTION } predict_kind;
 typedef struct predict_finding {
     predict_kind kind;
     const hpc_perf_told *told;
     const hpc_perf_said *said;
-    const char *file, *function; /* where it shows most; "": nowhere, in none */
-    uint32_t line;               /* 0: none that is still there */
+    const char *file, *function; /* of the first reason with a position; "": none */
+    uint32_t line;               /* in the head; 0: none */
 } predict_finding;
 /* ---- predict_measured.c ---- */
 int predict_put_measured(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf_prediction *p);
@@ -40,14 +40,14 @@ void predict_put_measured_json(hpc_json_out *w, const hpc_perf_measured *m,
 typedef struct predict_report {
     const hpc_perf_prediction *p;
     hpc_perf_model_facts facts;
-    const char *range; /* as it was asked for */
+    const char *range; /* as the user typed it */
     double warn, fail;
     bool verbose;
-    const hpc_perf_measured *measured; /* NULL: nothing was */
+    const hpc_perf_measured *measured; /* NULL: no --measure */
     predict_finding *finding;          /* the highest level first, then the most probable */
     int64_t findings_n, findings_cap;
 } predict_report;
-int predict_find(predict_report *r); /* fills in `finding`, to be freed */
+int predict_find(predict_report *r); /* sets `finding`; the caller frees it */
 
 /* ---- words ---- */
 /* "81 %", "<1 %", ">99 %", "?" */
@@ -56,9 +56,9 @@ const char *predict_percent(char out[16], double p);
 int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s);
 /* "tile: division moved into an inner loop (a.c:188)", in plain text. */
 int predict_put_why(hpc_buf *out, const hpc_perf_why *w);
-/* What is found, in a line: "Probably slower (81 %): ...". */
+/* A finding on one line: "Commit 0123456789ab is probably slower (81 %): ...". */
 int predict_put_finding(hpc_buf *out, const predict_finding *f);
-/* What abstention promises, and what it takes for granted. */
+/* The error rates that the model bounds, and their assumptions. */
 int predict_put_promise(hpc_buf *out, const hpc_perf_model_facts *f);
 void predict_id(char out[13], const hpc_git_id *id);
 

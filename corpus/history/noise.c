@@ -11,7 +11,7 @@
 #include "corpus/history/label.h"
 
 enum {
-    RUNS_PAIRED = 16 /* of one commit, evenly chosen: what is more adds distances, not facts */
+    RUNS_PAIRED = 16 /* of one commit, evenly chosen: more pairs add no information */
 };
 enum { BEYOND = 4 }; /* distances that have to be beyond a quantile for it to be looked at */
 

@@ -42,7 +42,7 @@ out:
     return rc;
 }
 
-/* The place of a file of the folder; -1: it is somewhere else. Names may be told from the folder on
+/* The number of a file in the folder; -1: outside. Names may be relative to the folder
  * (-ffile-prefix-map). */
 static int file_of(int64_t *out, history_profile *p, const char *name, size_t n)
 {

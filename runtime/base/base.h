@@ -122,7 +122,8 @@ typedef struct hpc_file_view { /* a read-only mapping */
     void *priv;
 } hpc_file_view;
 int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* refuses more than limit */
-/* Reads a text file and decompresses it if it consists of zstd frames; refuses more than limit. */
+/* Reads a text file and decompresses it if it consists of zstd frames. An
+ * error if the text has more than `limit` bytes. */
 int hpc_file_read_text(hpc_buf *out, const char *path, size_t limit);
 int hpc_file_open(hpc_file_view *out, const char *path);
 /* That part is not needed soon: what of it is in memory goes, and comes back when it is touched. */
