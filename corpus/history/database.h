@@ -93,9 +93,8 @@ typedef struct perf_pairs_rule {
 int perf_pairs_load(perf_pairs *out, perf_db *d, const perf_pairs_rule *rule);
 void perf_pairs_release(perf_pairs *p);
 
-/* ---- database_facts.c
- * ----------------------------------------------------------------------------- From which change
- * on a metric is slower or faster: 1 % if it is counted, else 5 %. */
+/* ---- database_facts.c ---- */
+/* Smallest change that is slower or faster: 1 % for counted metrics, else 5 %. */
 double perf_metric_threshold(const char *metric);
 int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "": no such series */
 int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, sorted */

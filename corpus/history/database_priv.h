@@ -1,5 +1,5 @@
 /*
- * perf_priv.h: what database.c and database_add.c share: the open database.
+ * database_priv.h: the open database, shared by the files that read and write it.
  */
 #ifndef HPC_HISTORY_DATABASE_PRIV_H
 #define HPC_HISTORY_DATABASE_PRIV_H

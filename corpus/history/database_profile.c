@@ -1,6 +1,5 @@
 /*
- * database_profile.c: in which lines the cost of a commit is: what a performance history knows of
- * that, or of the nearest commit that it knows it of.
+ * Line profiles of a performance history: that of a commit, or of the nearest commit with one.
  */
 #include <math.h>
 #include <stdio.h>

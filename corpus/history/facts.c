@@ -1,5 +1,5 @@
 /*
- * facts.c: on what a history was measured: the machine as far as it tells, and what was asked.
+ * Facts of a session: the machine and the options, as JSON.
  */
 #include <ctype.h>
 #include <sched.h>

@@ -61,7 +61,7 @@ typedef struct history_options {
     const char *product; /* a file that the build produces: builds are equal if it is; NULL: none */
     const history_metric *metric;
     int metrics;
-    int least, most;  /* runs for metrics that differ from run to run */
+    int least, most;  /* runs for metrics with noise */
     double precision; /* runs stop at this half-width of the interval of the median, relative */
     int warm_up;      /* runs that are not measured */
     int together;     /* commits that are measured in alternation */

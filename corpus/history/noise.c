@@ -1,8 +1,7 @@
 /*
- * noise.c: how much samples of the same commit differ, over a series, and what a commit's
- * level is worth by that.
+ * Noise of a series, from samples of the same commit, and levels of commits.
  *
- * It compares no commit with another.
+ * It does not compare commits.
  */
 #include <math.h>
 #include <stdlib.h>

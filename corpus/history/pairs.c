@@ -1,8 +1,7 @@
 /*
- * pairs.c: which commits made a program slower or faster than what was measured before them,
- * over all series of a history.
+ * Commits that made a program slower or faster than their predecessors, over all series.
  *
- * It knows nothing of what the commits changed; when a change is one is label.c's business.
+ * It does not know what the commits changed; label.c decides what counts as a change.
  */
 #include <math.h>
 #include <stdlib.h>

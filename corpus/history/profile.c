@@ -1,6 +1,5 @@
 /*
- * profile.c: in which lines of a commit's files the cost of a run is, by what cachegrind wrote
- * and the line numbers that the compiler left (-g).
+ * Line profile of a run, from a file of cachegrind and the line numbers of the compiler (-g).
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * steps.c: change points of a series of commits: the best cut into constant levels.
+ * Change points of a series of commits: the optimal segmentation into levels.
  *
- * What a commit's level and its noise are is noise.c's business.
+ * noise.c computes the levels of commits and their noise.
  */
 #include <math.h>
 #include <string.h>
