@@ -1,12 +1,12 @@
 /*
- * asked.c: metrics, variables and folders, as commands that measure commits are given them.
+ * Metrics, environment and folders from the options of commands that measure commits.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/asked.h"
 
-/* "time" if there is none. */
+/* Default: "time". */
 static int take_metrics(asked *a, const hpc_texts *given)
 {
     int rc = HPC_OK;

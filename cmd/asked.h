@@ -1,5 +1,5 @@
 /*
- * asked.h: what commands that measure commits share of their options.
+ * asked.h: options that all commands that measure commits share.
  */
 #ifndef HPC_CMD_ASKED_H
 #define HPC_CMD_ASKED_H
@@ -7,25 +7,25 @@
 #include "cmd/cmd.h"
 #include "corpus/history/history.h"
 
-typedef struct asked { /* what the options come to; texts lie in the arena */
+typedef struct asked { /* parsed options; texts live in the arena */
     hpc_arena *arena;
     history_metric metric[HISTORY_METRICS];
     int metrics;
     const char **environment;
-    const char *command; /* that is running, as "perf collect" */
+    const char *command; /* for messages: "perf collect" */
     bool quiet;
 } asked;
-typedef struct asked_measure { /* how is measured */
+typedef struct asked_measure { /* how to measure */
     const char *build, *run, *db, *work, *cpus, *machine;
     hpc_texts metric, env;
     int64_t repeat, most, warm_up, together, seed, memory_mib, cache_mib;
     double precision, build_seconds, run_seconds;
     bool again;
 } asked_measure;
-/* All of a collection but what it is of. The options are borrowed. */
+/* Sets all options of a collection but the repository and the range. Borrows the options. */
 int asked_history(history_options *h, asked *a, const asked_measure *o);
-void asked_say(void *user, const char *line); /* user: an asked; a remark on standard error */
-void asked_release(asked *a);                 /* its arena is the caller's */
+void asked_say(void *user, const char *line); /* user: an asked; prints a note on stderr */
+void asked_release(asked *a);                 /* does not free the arena */
 
 /* Rows for an option table whose struct holds an asked_measure at `base`. */
 #define ASKED_OPTIONS(base)                                                                        \

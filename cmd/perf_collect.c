@@ -1,5 +1,5 @@
 /*
- * perf_collect.c: `hpccoder perf collect`: what the commits of a repository cost.
+ * `hpccoder perf collect`: measures the cost of the commits of a repository.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,38 +1,34 @@
 /*
- * perf_predict.c: `hpccoder perf predict`: what commits do to performance, without running them.
+ * `hpccoder perf predict`: predicts how commits change performance, and measures open cases.
  */
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/predict.h"
 
-#define SHIPPED "models/perf/model.json"
 enum {
-    MANY = 1000, /* results of a log that nobody reads */
+    MANY = 1000, /* results: a longer log is written without line breaks */
     MANY_COMMITS = 50
 };
 
-typedef struct prediction { /* all that a run of the command holds */
+typedef struct prediction { /* state of a run of the command */
     hpc_perf_program program;
     const predict_options *o;
     hpc_git *git;
     hpc_perf_model *model;
     hpc_perf_language *language;
-    perf_db *db; /* NULL: there is none */
+    perf_db *db; /* NULL: none */
     perf_profiles *profiles;
     hpc_buf acks;
-    char *range; /* cut in two */
     hpc_progress progress;
     hpc_perf_predict_options ask;
     hpc_perf_prediction p;
     predict_report report;
     asked asked;
     history_options history;
-    predict_measured measured;
+    hpc_perf_measured measured;
 } prediction;
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static int parse_range(hpc_perf_predict_options *ask, char *range)
 {
@@ -46,55 +42,6 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
     return HPC_OK;
 }
 
-/* A folder with a model.json, or the file. */
-static int open_model(hpc_perf_model **out, const char *named)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    int rc = HPC_OK;
-    if (!named) {
-        TRY(hpc_cmd_find(path, SHIPPED));
-        if (!*path)
-            TRY(hpc_fail(HPC_E_ARG,
-                         "cannot find %s in the folders of this program: name the folder of a "
-                         "model with --model",
-                         SHIPPED));
-    } else {
-        bool folder = stat(named, &st) == 0 && S_ISDIR(st.st_mode);
-        if (snprintf(path, sizeof path, "%s%s", named, folder ? "/model.json" : "") >= PATH_MAX)
-            TRY(hpc_fail(HPC_E_ARG, "--model: the path is too long"));
-    }
-    TRY(hpc_perf_model_read(out, path));
-out:
-    return rc;
-}
-
-/* What --measure is given, as perf collect takes it. */
-static int ask_history(prediction *x)
-{
-    const predict_options *o = x->o;
-    history_options *h = &x->history;
-    asked *a = &x->asked;
-    const asked_measure *m = &o->how;
-    bool given = m->build || m->run || m->work || m->cpus || m->machine || m->metric.n > 0 ||
-                 m->env.n > 0 || m->memory_mib > 0 || m->again;
-    int rc = HPC_OK;
-    if (!o->measure)
-        return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
-    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
-    if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
-        TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));
-    *h = (history_options)HISTORY_DEFAULTS;
-    a->quiet = o->quiet;
-    a->command = "perf predict";
-    TRY(asked_history(h, a, m));
-    h->repository = o->repo;
-    h->tell = asked_say;
-    h->user = a;
-out:
-    return rc;
-}
-
 static int heat_of(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
                    int64_t time)
 {
@@ -103,7 +50,7 @@ static int heat_of(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_g
     return perf_profiles_find(hot, n, from, id, time);
 }
 
-/* Where the cost is, by a history of earlier commits; one that is to be made knows nothing yet. */
+/* Line profiles of earlier commits, if the history exists. */
 static int open_heat(prediction *x)
 {
     const char *path = x->o->how.db;
@@ -135,13 +82,13 @@ static int open_all(prediction *x)
 {
     const predict_options *o = x->o;
     int rc;
-    TRY(open_model(&x->model, o->model));
+    TRY(predict_open_model(&x->model, o->model));
     if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
     x->ask.language = x->language;
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
     rc = hpc_git_open(&x->git, o->repo);
-    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
+    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* bad usage */
     TRY(rc);
     TRY(open_heat(x));
     x->ask.acks = o->ack ? x->acks.data : NULL;
@@ -157,13 +104,13 @@ out:
 static void show(void *user, int64_t done, int64_t all)
 {
     prediction *x = user;
-    if (all < MANY_COMMITS) return; /* told at once */
+    if (all < MANY_COMMITS) return; /* done at once */
     if (done == 1) hpc_progress_start(&x->progress, "commits", "commits", all);
     hpc_progress_update(&x->progress, done, NULL);
     if (done == all) hpc_progress_end(&x->progress, done);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int put(hpc_buf *out, const predict_report *r, const char *format)
 {
@@ -190,12 +137,12 @@ static void remark(const prediction *x)
 static int measure(prediction *x)
 {
     hpc_cmd_signals *signals = NULL;
-    predict_measured *m = &x->measured;
+    hpc_perf_measured *m = &x->measured;
     int rc;
     TRY(hpc_cmd_signals_start(&signals, "perf predict",
                               "measurements are kept, the same command continues"));
     x->history.stop = hpc_cmd_signals_stop(signals);
-    TRY(predict_measure(m, &x->p, &x->history));
+    TRY(hpc_perf_measure(m, &x->p, &x->history));
     if (m->points_n > 0 && m->measured == 0 && !m->stopped)
         TRY(hpc_fail(
             HPC_E_ARG,
@@ -207,11 +154,11 @@ out:
     return rc;
 }
 
-/* What was measured counts more than what was predicted. */
+/* Measurements overrule predictions. */
 static bool is_failure(const prediction *x)
 {
     if (!x->o->measure) return x->p.level == HPC_PERF_FAIL;
-    return x->o->fail_on <= 1 && predict_is_slower(&x->measured, &x->p);
+    return x->o->fail_on <= 1 && hpc_perf_measured_slower(&x->measured, &x->p);
 }
 
 static int predict(prediction *x, const char *range)
@@ -223,7 +170,7 @@ static int predict(prediction *x, const char *range)
     x->ask.progress = show;
     x->ask.user = x;
     TRY(hpc_perf_predict(&x->p, x->git, x->model, &x->ask));
-    close_heat(x); /* it may be written now */
+    close_heat(x); /* measuring writes to it */
     remark(x);
     x->report = (predict_report){.p = &x->p, .range = range, .warn = o->warn_on};
     x->report.fail = o->fail_on;
@@ -259,14 +206,16 @@ static int run(void *options, int argc, char **argv)
     const char *range = hpc_arena_text(a, "%s", argv[0]);
     if (!range) goto out;
     TRY(parse_range(&x.ask, argv[0]));
-    TRY(ask_history(&x));
-    TRY(predict_find_program(&x.program, o, a));
+    TRY(predict_measure_options(&x.history, &x.asked, o));
+    x.program = (hpc_perf_program){.part = o->program.item, .part_n = o->program.n};
+    if (o->database) rc = hpc_perf_program_read_built(&x.program, o->database, a);
+    TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
     x.ask.program = &x.program;
     TRY(open_all(&x));
     TRY(predict(&x, range));
 out:
     hpc_free(x.report.finding);
-    predict_measured_release(&x.measured);
+    hpc_perf_measured_release(&x.measured);
     asked_release(&x.asked);
     hpc_perf_prediction_release(&x.p);
     hpc_perf_language_close(x.language);

@@ -1,23 +1,13 @@
 /*
- * perf_train.c: `hpccoder perf train`: learns what a change comes to from performance histories.
+ * `hpccoder perf train`: trains a predictor of performance changes.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/perf_train.h"
 
-static int check(const train_options *o)
-{
-    int rc = HPC_OK;
-    if (o->db.n + o->examples.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: the training data"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the model"));
-out:
-    return rc;
-}
-
-/* "cost, time": of those that are learnt from. */
-static int metrics_of(hpc_buf *out, const train_set *s)
+/* "cost, time": metrics of the training data. */
+static int metrics_of(hpc_buf *out, const hpc_perf_gathered *s)
 {
     const hpc_perf_examples *x = &s->all;
     int rc = HPC_OK;
@@ -33,14 +23,14 @@ out:
     return rc;
 }
 
-typedef struct lesson { /* what is learnt from, in a row */
+typedef struct lesson { /* training data as arrays */
     hpc_perf_example *e;
-    hpc_perf_bag *bag; /* borrowed; NULL: some have none */
+    hpc_perf_bag *bag; /* borrowed; NULL: some examples have none */
     hpc_buf metric;
     hpc_perf_learn_rule rule;
 } lesson;
 
-static int prepare(lesson *l, const train_set *s, const train_options *o)
+static int prepare(lesson *l, const hpc_perf_gathered *s, const train_options *o)
 {
     bool bags = o->evaluate;
     int rc = HPC_OK;
@@ -62,7 +52,7 @@ out:
     return rc;
 }
 
-static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const train_set *s,
+static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const hpc_perf_gathered *s,
                     const train_options *o)
 {
     static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME, HPC_PERF_APART};
@@ -78,7 +68,7 @@ static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const tra
         if (apart != (o->judge_on.n > 0)) continue;
         if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
         TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
-        train_tell_judgement(out, json, &j, splits[k]);
+        train_print_judgement(out, json, &j, splits[k]);
     }
     if (!json && !l->bag)
         hpc_buf_text(out, "no bag-of-tokens baseline: it needs the text of all changes, which "
@@ -87,7 +77,7 @@ out:
     return rc;
 }
 
-static int save(const hpc_perf_model *m, const train_set *s, const char *folder)
+static int save(const hpc_perf_model *m, const hpc_perf_gathered *s, const char *folder)
 {
     hpc_perf_examples learnt = s->all; /* borrowed */
     hpc_buf path = {0};
@@ -104,16 +94,16 @@ out:
     return rc;
 }
 
-/* Said before anything is learnt, which may not be possible: then it says what is missing. */
-static int tell_set(const train_set *s, const train_options *o)
+/* Printed before training, which fails if the training data is too small. */
+static int tell_set(const hpc_perf_gathered *s, const train_options *o)
 {
     hpc_buf out = {0};
     if (o->json) return HPC_OK;
-    train_tell_set(&out, NULL, s);
+    train_print_set(&out, NULL, s);
     return hpc_cmd_print(&out);
 }
 
-static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_perf_model *m,
+static int tell(hpc_buf *out, const lesson *l, const hpc_perf_gathered *s, const hpc_perf_model *m,
                 const train_options *o)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
@@ -126,7 +116,7 @@ static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_per
         hpc_json_put_text(json, "metric", facts.metric);
         hpc_json_put_real(json, "alarm", facts.alarm);
         hpc_json_put_real(json, "miss", facts.miss);
-        train_tell_set(out, json, s);
+        train_print_set(out, json, s);
     } else {
         hpc_buf_printf(
             out,
@@ -146,15 +136,17 @@ out:
 static int run(void *opaque, int argc, char **argv)
 {
     const train_options *o = opaque;
-    train_set s = {0};
+    train_inputs in = {0};
+    hpc_perf_gathered s = {0};
     lesson l = {0};
     hpc_perf_model *m = NULL;
     hpc_buf out = {0};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    TRY(check(o));
-    TRY(train_gather(&s, o));
-    TRY(train_choose(&s, o));
+    TRY(train_inputs_open(&in, o));
+    TRY(hpc_perf_gather(&s, &in.gather));
+    TRY(train_inputs_check_used(&in, &s));
+    TRY(hpc_perf_gather_choose(&s, &in.gather));
     TRY(tell_set(&s, o));
     TRY(prepare(&l, &s, o));
     TRY(hpc_perf_learn(&m, l.e, s.learnt_n, &l.rule));
@@ -167,7 +159,8 @@ out:
     hpc_free(l.e);
     hpc_free(l.bag);
     hpc_perf_model_free(m);
-    train_set_release(&s);
+    hpc_perf_gathered_release(&s);
+    train_inputs_close(&in);
     return rc < 0 ? rc : EXIT_DONE;
 }
 

@@ -1,5 +1,5 @@
 /*
- * predict_find.c: what of a prediction is worth a word, and the words that all formats share.
+ * Findings of a prediction, and phrases that all output formats share.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ void predict_id(char out[13], const hpc_git_id *id)
     out[12] = '\0';
 }
 
-/* ---- what is found --------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
-/* Where the first reason that has a place is. */
+/* Copies the position of the first reason that has one. */
 static void place_of(predict_finding *f)
 {
     f->file = f->function = "";

@@ -1,12 +1,11 @@
 /*
- * predict_github.c: what a prediction finds as commands of a workflow on GitHub, which shows them
- * beside the lines of a pull request.
+ * Findings of a prediction as workflow commands of GitHub, which annotate lines of a pull request.
  */
 #include "cmd/predict.h"
 
-enum { MOST = 200 }; /* it shows far fewer */
+enum { MOST = 200 }; /* annotations; GitHub shows far fewer */
 
-/* Escapes as its runner undoes them; in properties ':' and ',' too. */
+/* Escapes as GitHub's runner expects; properties also escape ':' and ','. */
 static void put_escaped(hpc_buf *out, const char *text, bool property)
 {
     for (const char *s = text; *s; s++) {

@@ -1,5 +1,5 @@
 /*
- * predict_json.c: all of a prediction as JSON, for programs.
+ * Complete prediction as JSON.
  */
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /*
- * predict_markdown.c: a prediction as a comment on a pull request: a verdict, a short table,
- * details folded, and never longer than such a comment may be.
+ * Prediction as a comment on a pull request: verdict, short table, folded details, within the size
+ * limit of such comments.
  *
- * Names and messages come from whoever wrote the commits: they stand in code, each sign of them
- * that could mean anything as an entity, so that they link nowhere, call nobody and lay out
- * nothing.
+ * Names and messages of commits are untrusted. They are set as code with special characters as
+ * entities, so that they cannot link, mention users or change the layout.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { ROWS = 10, CELL = 120, TAIL = 2000 };
 
-/* What means nothing to Markdown or HTML here. (A point does: behind "www" it makes a link.) */
+/* Characters without a meaning in Markdown and HTML. A dot after "www" makes a link. */
 static bool is_plain(const char *text, size_t k)
 {
     unsigned char c = (unsigned char)text[k];
@@ -22,7 +21,7 @@ static bool is_plain(const char *text, size_t k)
     return strchr(" /-()='\",+;", c) != NULL;
 }
 
-/* In code; cut behind CELL bytes or so. */
+/* Appends text as code, cut after about CELL bytes. */
 static void put_code(hpc_buf *out, const char *text)
 {
     size_t n = strlen(text), shown = n < CELL ? n : CELL;

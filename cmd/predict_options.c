@@ -1,7 +1,12 @@
 /*
- * predict_options.c: the option table of `hpccoder perf predict`.
+ * Options of `hpccoder perf predict`: their table, the model, and how commits are measured.
  */
+#include <string.h>
+#include <sys/stat.h>
+
 #include "cmd/predict.h"
+
+#define SHIPPED "models/perf/model.json"
 
 static const char *const formats[] = {"text", "json", "sarif", "markdown", "github", NULL};
 const hpc_option predict_option_table[] = {
@@ -90,3 +95,47 @@ const hpc_option predict_option_table[] = {
     HPC_CMD_QUIET(predict_options),
     {.name = NULL},
 };
+
+int predict_open_model(hpc_perf_model **out, const char *named)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int rc = HPC_OK;
+    if (!named) {
+        TRY(hpc_cmd_find(path, SHIPPED));
+        if (!*path)
+            TRY(hpc_fail(HPC_E_ARG,
+                         "cannot find %s in the folders of this program: name the folder of a "
+                         "model with --model",
+                         SHIPPED));
+    } else {
+        bool folder = stat(named, &st) == 0 && S_ISDIR(st.st_mode);
+        if (snprintf(path, sizeof path, "%s%s", named, folder ? "/model.json" : "") >= PATH_MAX)
+            TRY(hpc_fail(HPC_E_ARG, "--model: the path is too long"));
+    }
+    TRY(hpc_perf_model_read(out, path));
+out:
+    return rc;
+}
+
+int predict_measure_options(history_options *h, asked *a, const predict_options *o)
+{
+    const asked_measure *m = &o->how;
+    bool given = m->build || m->run || m->work || m->cpus || m->machine || m->metric.n > 0 ||
+                 m->env.n > 0 || m->memory_mib > 0 || m->again;
+    int rc = HPC_OK;
+    if (!o->measure)
+        return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
+    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
+    if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
+        TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));
+    *h = (history_options)HISTORY_DEFAULTS;
+    a->quiet = o->quiet;
+    a->command = "perf predict";
+    TRY(asked_history(h, a, m));
+    h->repository = o->repo;
+    h->tell = asked_say;
+    h->user = a;
+out:
+    return rc;
+}

@@ -1,13 +1,13 @@
 /*
- * predict_sarif.c: what a prediction finds as a log in SARIF 2.1.0, within the limits of those who
- * take such logs: what does not fit is the least probable, and it is said how much.
+ * Findings of a prediction as a SARIF 2.1.0 log, within the size limits of its readers. Findings
+ * with the lowest probabilities are left out first, and the log states how many.
  */
 #include <string.h>
 
 #include "cmd/predict.h"
 #include "cmd/sarif.h"
 
-enum { RESERVE = 256 << 10 }; /* more than a result and the log's end take */
+enum { RESERVE = 256 << 10 }; /* space for one result and the end of the log */
 
 static const sarif_rule rules[] = {
     [PREDICT_RANGE] = {"slower-range", "warning",
@@ -16,7 +16,7 @@ static const sarif_rule rules[] = {
     [PREDICT_FUNCTION] = {"slower-function", "warning", "A changed function probably runs slower."},
 };
 
-/* The same finding has the same one in the next run, however lines move. */
+/* A fingerprint that stays the same when lines move. */
 static void put_fingerprint(hpc_json_out *w, const predict_finding *f)
 {
     hpc_buf text = {0};

@@ -1,5 +1,5 @@
 /*
- * A prediction as text: the verdict in one sentence, at most five reasons, and on request all
+ * Prediction as text: the verdict in one sentence, at most five reasons, and with --verbose all
  * probabilities, commits and functions.
  */
 #include <string.h>

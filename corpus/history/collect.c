@@ -1,9 +1,9 @@
 /*
- * collect.c: which commits are measured, in what order, and how often.
+ * Collection of costs: which commits are measured, in what order, and how often.
  *
- * A few neighbours are measured by turns, in an order that changes from round to round, so that
- * what the machine does meanwhile falls on all of them alike. The last of them is among the next
- * few again: what it cost then ties them to those before.
+ * A few neighbours are measured in alternation, in an order that changes from round to round, so
+ * that disturbances on the machine affect all of them. The last of them is measured again with the
+ * next few, which links their levels.
  */
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static bool wants(const history_options *o, bool counted)
     return false;
 }
 
-/* The fewest runs that any plain metric, or any counted one, has of it. */
+/* The fewest runs of the commit that any plain metric, or any counted one, has. */
 static int count(int64_t *n, const collection *c, int64_t at, bool counted)
 {
     char hex[41];
@@ -305,7 +305,7 @@ static int compare_order(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Whose turn is k-th: the low bits are who, the high ones are drawn. */
+/* Random order of the members: low bits hold the member, high bits a random key. */
 static void draw_order(uint64_t *turn, collection *c)
 {
     for (int k = 0; k < c->members; k++)
@@ -315,7 +315,7 @@ static void draw_order(uint64_t *turn, collection *c)
     c->round++;
 }
 
-/* Until all have enough; those that have had it go on with the others, up to `most`. */
+/* Runs all members in rounds until each has enough runs, up to `most`. */
 static int run_plain(collection *c, uint64_t *turn)
 {
     int rc = HPC_OK;
@@ -396,7 +396,7 @@ out:
     return rc;
 }
 
-/* The next few that lack something, and the last of those before them; *next: behind them. */
+/* Takes the next few commits that lack runs, and the last commit before them; advances *next. */
 static int take_few(collection *c, int64_t *next, int64_t *last)
 {
     bool fresh = false;
@@ -537,7 +537,7 @@ out:
     return rc;
 }
 
-/* Something else under that name is refused before anything is made. */
+/* Fails early if the file is not a history of this repository. */
 static int check_database(const char *path, hpc_git *g)
 {
     perf_db *d = NULL;
@@ -560,7 +560,7 @@ static int begin(collection *c)
     int rc;
     TRY(c->o->machine ? hpc_buf_text(&c->machine, c->o->machine) : history_machine(&c->machine));
     rc = hpc_git_open(&c->git, c->o->repository);
-    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
+    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* bad usage */
     TRY(rc);
     TRY(check_database(c->o->database, c->git));
     TRY(find_range(c));

@@ -1,5 +1,5 @@
 /*
- * compare.c: pairs of commits by what is in a performance history of them.
+ * Pairs of commits, judged by their samples in a performance history.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /*
- * compare.h: what the samples of a performance history say of pairs of commits, in the series that
- * a collection with these options adds to.
+ * compare.h: judges pairs of commits by their samples in the series of a collection's options.
  */
 #ifndef HPC_HISTORY_COMPARE_H
 #define HPC_HISTORY_COMPARE_H
@@ -9,17 +8,17 @@
 
 typedef struct history_pair {
     hpc_git_id base, head;
-    /* what it comes to: */
+    /* results: */
     perf_label label;
-    double change;      /* of the metric that says it most; 0 when undecided */
-    const char *metric; /* its name, of the options; NULL when undecided */
+    double change;      /* of the metric with the largest change; 0 if undecided */
+    const char *metric; /* its name, borrowed from the options; NULL if undecided */
     bool measured;      /* both have samples of every metric */
 } history_pair;
-/* Over all metrics: slower, or faster, if some say so and none the opposite; the same if all do;
- * else undecided. Each metric by its threshold, with the noise of all commits that its series has,
- * and a bound on false discoveries among all n pairs (label.h). */
+/* Label over all metrics: slower or faster if some metrics are and none is the opposite; the same
+ * if all are; else undecided. Each metric has its own threshold, the noise of all commits of its
+ * series, and a bound on false discoveries among all n pairs (label.h). */
 int history_compare(history_pair *pair, int64_t n, const history_options *o);
-/* Whether a commit has samples of every metric. */
+/* out[k]: commit k has samples of every metric. */
 int history_has(bool *out, const hpc_git_id *commit, int64_t n, const history_options *o);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * curve.c: a history's series, read and judged: each by itself, with all its commits.
+ * Series of a history, read and judged: each separately, with all its commits.
  *
- * What is a change is label.c's business, and where the level changed steps.c's.
+ * label.c decides which pairs are changes, and steps.c finds where the level changed.
  */
 #include "corpus/history/curve.h"
 
@@ -11,10 +11,10 @@
 typedef struct loading {
     perf_curves *out;
     const perf_curves_options *o;
-    int64_t *id; /* of each series that is wanted */
+    int64_t *id; /* of each series to load */
     int64_t cap;
-    int64_t *first; /* of the series at hand: where each commit's samples begin */
-    double *value;  /* of it */
+    int64_t *first; /* of the current series: start of each commit's samples */
+    double *value;  /* of the current series */
     int64_t values_n, values_cap;
 } loading;
 
@@ -90,7 +90,7 @@ out:
     return rc;
 }
 
-/* The series at hand is whole: its samples go where they stay. */
+/* Copies the samples of the current series, which is complete, into the arena. */
 static int keep_samples(loading *l, perf_curve *c)
 {
     double *value = hpc_arena_alloc(l->out->arena, (size_t)l->values_n + 1, sizeof *value);
@@ -226,7 +226,7 @@ out:
     return rc;
 }
 
-/* Nobody knows what built a series of version 1: any build that failed may be to blame. */
+/* Series of version 1 do not record their build: any failed build may be the reason. */
 static bool concerns(const perf_failure *f, const perf_curve *c)
 {
     const perf_way *w = &c->way;

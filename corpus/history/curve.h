@@ -1,6 +1,6 @@
 /*
- * curve.h: all that a performance history tells of its series, commit by commit: costs with
- * intervals, labels, steps, and what could not be measured.
+ * curve.h: series of a performance history, commit by commit: costs with intervals, labels, change
+ * points and failures.
  */
 #ifndef HPC_HISTORY_CURVE_H
 #define HPC_HISTORY_CURVE_H
@@ -9,18 +9,18 @@
 #include "corpus/history/steps.h"
 
 typedef struct perf_failure {
-    int64_t commit;                                /* its place in the line */
+    int64_t commit;                                /* its number in the line */
     const char *stage, *command, *machine, *build; /* as in perf_attempt */
-    const char *outcome, *words;                   /* words: the end of its log, in a line */
+    const char *outcome, *words;                   /* words: the end of its log on one line */
 } perf_failure;
 
 typedef struct perf_point { /* a commit in a series */
     perf_samples samples;
-    int64_t source, base;        /* as perf_line_bases has them */
-    double median, low, high;    /* of its source's samples, at 95 %; NAN: nothing is known */
-    perf_effect effect;          /* against base; its q is NAN where nothing was tested */
-    bool same;                   /* it was built to base's bytes: a change of 0 */
-    const perf_failure *failure; /* of a stage without which the series has nothing of it; NULL */
+    int64_t source, base;        /* by perf_line_bases */
+    double median, low, high;    /* of the source's samples, 95 %; NAN: unknown */
+    perf_effect effect;          /* against base; q is NAN without a test */
+    bool same;                   /* the same product as base: a change of 0 */
+    const perf_failure *failure; /* the reason for missing samples; NULL */
 } perf_point;
 
 typedef struct perf_curve {
@@ -28,11 +28,11 @@ typedef struct perf_curve {
     const char *metric;
     double threshold;                     /* of labels */
     perf_point *point;                    /* of each commit of the line */
-    int64_t measured_n, same_n, failed_n; /* same: not measured; failed: likewise */
-    int64_t beside_n;                     /* of those measured, on branches: no part of steps */
-    perf_noise noise;                     /* of its repeats */
-    /* Of the main line, without what was not measured because it is its parent's bytes. All places
-     * are the line's. */
+    int64_t measured_n, same_n, failed_n; /* same and failed: without samples */
+    int64_t beside_n;                     /* measured commits on branches, which steps ignore */
+    perf_noise noise;                     /* of repeated runs */
+    /* Of the main line, without commits that have their parent's product. Commits are numbered as
+     * in the line. */
     perf_steps steps;
 } perf_curve;
 
@@ -41,21 +41,21 @@ typedef struct perf_curves {
     perf_line line;
     perf_failure *failure;
     int64_t failures_n, failures_cap;
-    perf_curve *item; /* in the order in which the history has them */
+    perf_curve *item; /* in the order of the history */
     int64_t n, cap;
-    int64_t all_n; /* series that the history has, wanted or not */
+    int64_t all_n; /* all series of the history */
 } perf_curves;
 typedef struct perf_curves_options {
-    /* Which series: NULL: all. */
+    /* Selects series; NULL: all. */
     bool (*wants)(const perf_series *s, void *user);
     void *user;
-    double threshold; /* of labels and steps; 0: labels beyond 1 % where the metric is counted,
-                       * beyond 5 % else, and steps beyond steps.h's default */
+    double threshold; /* of labels and steps; 0: labels from 1 % for counted metrics and 5 % for
+                       * others, steps from the default of steps.h */
 } perf_curves_options;
 int perf_curves_load(perf_curves *out, perf_db *d, const perf_curves_options *o);
 void perf_curves_release(perf_curves *c);
 
-/* Commits at which the step may have happened. first and last of them, if not NULL. */
+/* Counts the commits at which the step may have happened; *first and *last unless NULL. */
 int64_t perf_curve_suspects(int64_t *first, int64_t *last, const perf_curve *c, const perf_line *l,
                             const perf_step *s);
 

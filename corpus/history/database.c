@@ -1,7 +1,7 @@
 /*
- * database.c: the database of a performance history: opened, and read.
+ * SQLite database of a performance history: opening and reading.
  *
- * What a pair of commits comes to is pairs.c's business; database_add.c writes.
+ * pairs.c judges pairs of commits; database_add.c writes.
  */
 #include <math.h>
 #include <stdio.h>

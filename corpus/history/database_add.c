@@ -1,6 +1,5 @@
 /*
- * database_add.c: the database of a performance history, as it is made and added to by whoever
- * measures.
+ * Writing of a performance history: tables, upgrades from older versions, and additions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +27,8 @@ static const char sessions[] =
     "ALTER TABLE sample ADD COLUMN session INTEGER;"
     "ALTER TABLE sample ADD COLUMN at INTEGER;";
 
-/* From version 2 to 3: series and runs are told apart by what built them: by the one command that
- * built anything on that machine, if there is one. Foreign keys are off meanwhile. */
+/* From version 2 to 3: series and runs get the command that built them, if one command built
+ * everything on that machine. Foreign keys are off meanwhile. */
 static const char builds[] =
     "CREATE TEMP TABLE one AS SELECT machine, min(command) AS build FROM attempt"
     " WHERE stage = 'build' GROUP BY machine HAVING count(DISTINCT command) = 1;"

@@ -1,6 +1,5 @@
 /*
- * database_facts.c: what a performance history says of itself: by which metric a series is, and
- * which repository it is about.
+ * Facts of a performance history: metrics of its series, and its repository.
  */
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +52,7 @@ out:
     return rc;
 }
 
-/* Facts are those of whoever wrote the file: what is no text is not there. */
+/* Facts are untrusted: a value that is not text counts as missing. */
 static int put(hpc_buf *out, const hpc_json *facts, const char *key)
 {
     const char *text = "";
@@ -86,8 +85,7 @@ out:
     return rc;
 }
 
-/* Whether there is any in g of the commits of a history in which something was measured. *n: seen.
- */
+/* 1: g has one of the measured commits; 0: none. *n counts the commits that were looked up. */
 static int find_commit(int64_t *n, perf_db *d, hpc_git *g)
 {
     static const char samples[] = "SELECT id FROM commits WHERE EXISTS (SELECT 1 FROM sample)";

@@ -1,5 +1,5 @@
 /*
- * perf_priv.h: what database.c and database_add.c share: the open database.
+ * database_priv.h: the open database, shared by the files that read and write it.
  */
 #ifndef HPC_HISTORY_DATABASE_PRIV_H
 #define HPC_HISTORY_DATABASE_PRIV_H
@@ -24,16 +24,16 @@ enum { /* statements of a database that is written */
 struct perf_db {
     sqlite3 *db;
     hpc_buf path;
-    sqlite3_stmt *commits, *samples;   /* when read */
-    sqlite3_stmt *products, *failures; /* NULL: version 1 has none */
+    sqlite3_stmt *commits, *samples;   /* for reading */
+    sqlite3_stmt *products, *failures; /* NULL in version 1 */
     sqlite3_stmt *series;
-    sqlite3_stmt *write[PERF_WRITES]; /* when written */
-    int64_t version;                  /* of what is read */
-    int64_t session;                  /* that samples are of; 0: none */
+    sqlite3_stmt *write[PERF_WRITES]; /* for writing */
+    int64_t version;                  /* of the file */
+    int64_t session;                  /* of new samples; 0: none */
 };
 
 /* database.c */
-int perf_refused(const perf_db *d, int code); /* of SQLite, as one of ours */
+int perf_refused(const perf_db *d, int code); /* maps a code of SQLite to a code of ours */
 int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql);
 int perf_run(perf_db *d, const char *sql);
 /* database_add.c: tables and statements; a database of an older version, or none (0), gets what it

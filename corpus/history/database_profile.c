@@ -1,6 +1,5 @@
 /*
- * database_profile.c: in which lines the cost of a commit is: what a performance history knows of
- * that, or of the nearest commit that it knows it of.
+ * Line profiles of a performance history: that of a commit, or of the nearest commit with one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -137,7 +136,7 @@ static int by_key(const void *a, const void *b)
     return (x->share > y->share) - (x->share < y->share);
 }
 
-/* The file is of whoever wrote it: what is no share is left out. */
+/* The file is untrusted: skips values that are not shares. */
 static int add_lines(perf_profiles *p, const void *lines, size_t bytes)
 {
     int64_t n = (int64_t)(bytes / sizeof *p->hot);

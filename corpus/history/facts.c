@@ -1,5 +1,5 @@
 /*
- * facts.c: on what a history was measured: the machine as far as it tells, and what was asked.
+ * Facts of a session: the machine and the options, as JSON.
  */
 #include <ctype.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #include "corpus/history/priv.h"
 
-/* What stands behind "KEY : " in a file of lines; a copy, or "" when it is not there. */
+/* Copies the text after "KEY : " in a file of lines; "": no such key. */
 static void line_of(char out[256], const char *path, const char *key)
 {
     hpc_buf text = {0};
@@ -91,7 +91,7 @@ static void put_asked(hpc_json_out *w, const history_options *o)
     hpc_json_close(w, ']');
 }
 
-/* Where it is now; who moves it says so to what reads the history. */
+/* The current path; after a move, readers name the new path with an option. */
 static void put_repository(hpc_json_out *w, const history_options *o, hpc_git *g)
 {
     hpc_git_facts facts;
@@ -99,7 +99,7 @@ static void put_repository(hpc_json_out *w, const history_options *o, hpc_git *g
     hpc_json_put_text(w, "repository", path ? path : o->repository);
     free(path);
     if (hpc_git_describe(&facts, g) < 0)
-        hpc_error_clear(); /* HEAD is damaged; what was asked for need not be */
+        hpc_error_clear(); /* HEAD is damaged, but the range may be valid */
     else if (facts.name[0])
         hpc_json_put_text(w, "repository_name", facts.name);
 }

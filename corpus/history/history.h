@@ -1,11 +1,10 @@
 /*
- * history.h: measuring commits of a repository: each is written to a folder of its own, built and
- * run by the user's commands, and what the runs cost goes to a performance history
- * (corpus/history/database.h).
+ * history.h: measures commits of a repository: exports each into its own folder, builds and runs it
+ * by the user's commands, and adds the cost of the runs to a performance history (database.h).
  *
- * The repository is only read. Commands are the user's own and run as the user, under limits of
- * time and memory, and all that they leave running is ended. Whatever was measured is in the
- * database at once, so that a run that is killed goes on where it was.
+ * The repository is only read. Commands run under the account of the user, with limits on time and
+ * memory; processes that they leave running are terminated. Every sample is written at once, so
+ * that the same call continues after a kill.
  */
 #ifndef HPC_HISTORY_H
 #define HPC_HISTORY_H
@@ -13,73 +12,71 @@
 #include "corpus/history/database.h"
 #include "runtime/git/git.h"
 
-/* ---- metrics: each a cost, less of it is better ------------------------------------------------
- */
+/* ---- metrics: each a cost, less of it is better --------------------------------------------- */
 typedef enum history_kind {
     HISTORY_TIME,         /* "time": seconds of wall clock */
-    HISTORY_USER,         /* "user": seconds of processors, in user mode */
-    HISTORY_MEMORY,       /* "memory": bytes of the largest process */
-    HISTORY_HARDWARE,     /* "instructions-hardware": instructions in user mode, by the processor */
-    HISTORY_INSTRUCTIONS, /* "instructions-valgrind", counted by that: the same each time */
+    HISTORY_USER,         /* "user": seconds of CPU time in user mode */
+    HISTORY_MEMORY,       /* "memory": peak bytes of the largest process */
+    HISTORY_HARDWARE,     /* "instructions-hardware": in user mode, counted by the processor */
+    HISTORY_INSTRUCTIONS, /* "instructions-valgrind": deterministic */
     HISTORY_COST,         /* "cost": instructions + 10 * misses of a first-level cache + 100 * of
-                           * the last level, of caches that are simulated, the same everywhere */
-    HISTORY_PARSED        /* a number that is printed */
+                           * the last level, in simulated caches, equal on all machines */
+    HISTORY_PARSED        /* a number in the output */
 } history_kind;
 enum { HISTORY_METRICS = 16 };
 typedef struct history_metric {
     history_kind kind;
-    char name[64]; /* of what is printed: as the user calls it; "1/NAME" if more is better */
-    char *pattern; /* whose first group is the number: POSIX extended, and \d */
-    bool rate;     /* more is better: its inverse is the cost */
+    char name[64]; /* of a printed number: as the user calls it; "1/NAME" for a rate */
+    char *pattern; /* the first group is the number: POSIX extended, with \d */
+    bool rate;     /* more is better: the cost is the inverse */
 } history_metric;
-/* "time", "user", ..., or "instructions" for those of the processor where these can be had, else
- * valgrind's, or NAME=PATTERN, or NAME/s=PATTERN for what is better if it is more. */
+/* Parses "time", "user", ..., "instructions" (hardware counters if accessible, else valgrind),
+ * NAME=PATTERN, or NAME/s=PATTERN for a rate. */
 int history_metric_parse(history_metric *out, const char *text);
 void history_metric_release(history_metric *m);
-/* The cost in what was printed: HPC_E_FORMAT when nothing matches, or no number above 0 does. */
+/* Finds the cost in the output: HPC_E_FORMAT if the pattern matches no number above 0. */
 int history_parse(double *out, const history_metric *m, const hpc_buf *printed);
-/* Of a file that cachegrind wrote: adds what it counted. false: it is none. */
+/* Adds the counts of a file that cachegrind wrote. false: it is not such a file. */
 typedef struct history_counts {
     double instructions, first, last; /* misses: of the first level, of the last */
 } history_counts;
 bool history_counts_add(history_counts *c, const char *text);
 
-/* ---- one command -------------------------------------------------------------------------------
- */
+/* ---- one command ---------------------------------------------------------------------------- */
 typedef struct history_limits {
     double build_seconds, run_seconds;
-    int64_t memory_bytes; /* of address space, of each process; 0: none */
-    int64_t log_bytes;    /* kept of what a build prints: the end */
+    int64_t memory_bytes; /* of address space per process; 0: no limit */
+    int64_t log_bytes;    /* of the end of the output that are kept */
 } history_limits;
 
 typedef struct history_options {
     const char *repository;
-    const char *base, *head;  /* what git would call them; base NULL: from the beginning */
-    bool all;                 /* what merges brought too, not first parents alone */
-    const char *const *paths; /* only commits that change something under one of these; NULL: all */
-    const hpc_git_id *only;   /* of the range these alone, in any order; NULL: all */
+    const char *base, *head;  /* revisions; base NULL: from the root */
+    bool all;                 /* commits of merged branches, not only first parents */
+    const char *const *paths; /* only commits that change one of these; NULL: all */
+    const hpc_git_id *only;   /* only these commits of the range, in any order; NULL: all */
     int64_t only_n;
-    const char *build; /* a command of the shell, run in the commit's folder; NULL: none */
+    const char *build; /* shell command, run in the folder of the commit; NULL: none */
     const char *run;
-    const char *product; /* a file that the build makes, by whose content builds are told to be the
-                          * same; NULL: none */
+    const char *product; /* a file that the build produces: builds are equal if it is; NULL: none */
     const history_metric *metric;
     int metrics;
-    int least, most;  /* runs for metrics that differ from run to run */
-    double precision; /* they stop when the interval of the median is this narrow, as a share */
-    int warm_up;      /* runs whose numbers do not count */
-    int together;     /* commits that are measured by turns */
-    uint64_t seed;    /* of their order */
+    int least, most;  /* runs for metrics with noise */
+    double precision; /* runs stop at this half-width of the interval of the median, relative */
+    int warm_up;      /* runs that are not measured */
+    int together;     /* commits that are measured in alternation */
+    uint64_t seed;    /* of the order of runs */
     history_limits limits;
-    const char *cpus;               /* "0-3,8": where commands may run; NULL: anywhere */
-    const char *const *environment; /* "A=b", besides PATH, HOME and LANG=C; NULL-terminated */
-    const char *machine;            /* a name for it; NULL: the model of its processor */
+    const char *cpus; /* "0-3,8": CPUs for commands; NULL: all */
+    const char *const
+        *environment;    /* "A=b", in addition to PATH, HOME and LANG=C; NULL-terminated */
+    const char *machine; /* its name; NULL: the processor model */
     const char *database;
-    const char *work;    /* a folder for what is built; made when absent */
-    int64_t cache_bytes; /* of builds that may stay there */
-    bool again;          /* what failed before is tried again */
-    const int *stop;     /* when not NULL and not 0: leave off; any thread may set it */
-    void (*tell)(void *user, const char *line); /* what happens, a line each; NULL */
+    const char *work;    /* folder for builds; created if missing */
+    int64_t cache_bytes; /* limit for builds that are kept */
+    bool again;          /* retry what failed before */
+    const int *stop;     /* stop if not NULL and not 0; any thread may set it */
+    void (*tell)(void *user, const char *line); /* notes, one line each; may be NULL */
     void *user;
 } history_options;
 #define HISTORY_DEFAULTS                                                                           \
@@ -90,23 +87,23 @@ typedef struct history_options {
     }
 
 typedef struct history_result {
-    int64_t commits;  /* of the range, and the one before it */
-    int64_t there;    /* that had all before */
-    int64_t measured; /* that have all now */
-    int64_t same;     /* whose product is their parent's, so that they were not run */
-    int64_t unbuilt;  /* whose build failed, now or before */
-    int64_t unrun;    /* whose runs failed */
+    int64_t commits;  /* in the range, and the commit before it */
+    int64_t there;    /* complete before the call */
+    int64_t measured; /* completed by the call */
+    int64_t same;     /* not run: the product is that of the parent */
+    int64_t unbuilt;  /* the build failed, now or before */
+    int64_t unrun;    /* the runs failed */
     int64_t samples;  /* added */
     double build_s, run_s;
     bool stopped;
 } history_result;
-/* HPC_E_ARG for what is asked wrongly (a name of no commit, an empty range), HPC_E_STATE while
- * another process works in the folder. Commits whose build or run fails are recorded, with the end
- * of what they printed, and the next one is measured. */
+/* HPC_E_ARG: bad options (an unknown revision, an empty range). HPC_E_STATE: another process uses
+ * the folder. Failed builds and runs are recorded with the end of their output, and the next commit
+ * is measured. */
 int history_collect(history_result *out, const history_options *o);
-/* What a machine is called unless told: "AMD EPYC 9354, 2 CPUs". */
+/* The default name of this machine: "AMD EPYC 9354, 2 CPUs". */
 int history_machine(hpc_buf *out);
-/* Of which way what is measured there is. */
+/* The way of the series that a collection with these options adds to. */
 perf_way history_way(const history_options *o, const char *machine);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * hot_line.c: keys of lines, and what is known of them.
+ * Keys of source lines, and shares of cost by key.
  */
 #include "corpus/history/hot_line.h"
 

@@ -1,5 +1,5 @@
 /*
- * label.c: changes between pairs of commits, with their intervals and labels.
+ * Changes between pairs of commits, with their intervals and labels.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * line.c: the commits of a history, parents first, and what each is held against.
+ * Commits of a history, parents first, and the commit that each is compared with.
  *
- * It knows of no samples, but of who has some.
+ * It does not read samples: the caller says which commits have some.
  */
 #include "corpus/history/line.h"
 

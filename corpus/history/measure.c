@@ -1,5 +1,5 @@
 /*
- * measure.c: one run of the user's command: as it is, or under valgrind, which counts.
+ * One run of the command, plain or under valgrind, which counts instructions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int fail(history_run *out, const char *why)
     return hpc_buf_printf(&out->log, "hpccoder: %s\n", why);
 }
 
-/* ---- as it is ----------------------------------------------------------------------------------
+/* ---- plain runs --------------------------------------------------------------------------------
  */
 
 static int take_parsed(history_run *out, const history_metric *m, int k, const hpc_proc_result *r)

@@ -1,5 +1,5 @@
 /*
- * metric.c: what is measured of a run: by name, from what it printed, from what valgrind counted.
+ * Metrics: names, patterns for printed numbers, and counts of valgrind.
  */
 #include <ctype.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static const char *const names[] = {[HISTORY_TIME] = "time",
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* POSIX has no \d, which nobody remembers. */
+/* Replaces \d, which POSIX lacks. */
 static int plain_pattern(hpc_buf *out, const char *text)
 {
     int rc = HPC_OK;
@@ -116,7 +116,7 @@ void history_metric_release(history_metric *m)
 /* ---- numbers that are printed -----------------------------------------------------------------
  */
 
-/* "1,234.5" is 1234.5 as well. */
+/* Accepts "1,234.5" for 1234.5. */
 static bool number(double *out, const char *text, size_t n)
 {
     char plain[64], *end;

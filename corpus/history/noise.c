@@ -1,8 +1,7 @@
 /*
- * noise.c: how much samples of the same commit differ, over a series, and what a commit's
- * level is worth by that.
+ * Noise of a series, from samples of the same commit, and levels of commits.
  *
- * It compares no commit with another.
+ * It does not compare commits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "corpus/history/label.h"
 
 enum {
-    RUNS_PAIRED = 16 /* of one commit, evenly chosen: what is more adds distances, not facts */
+    RUNS_PAIRED = 16 /* of one commit, evenly chosen: more pairs add no information */
 };
 enum { BEYOND = 4 }; /* distances that have to be beyond a quantile for it to be looked at */
 

@@ -1,8 +1,7 @@
 /*
- * pairs.c: which commits made a program slower or faster than what was measured before them,
- * over all series of a history.
+ * Commits that made a program slower or faster than their predecessors, over all series.
  *
- * It knows nothing of what the commits changed; when a change is one is label.c's business.
+ * It does not know what the commits changed; label.c decides what counts as a change.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 typedef struct commit { /* of the same place in the line */
     int64_t base;       /* of its pair */
-    int64_t first, n;   /* its samples in the series at hand */
+    int64_t first, n;   /* its samples in the current series */
     int64_t decided[PERF_UNDECIDED];
     int64_t seen; /* series that it and its base have */
     double change[PERF_UNDECIDED];
@@ -20,9 +19,9 @@ typedef struct commit { /* of the same place in the line */
 typedef struct history {
     perf_line line;
     commit *item;
-    bool *measured;  /* in the series at hand */
-    int64_t *base;   /* in it, of each commit */
-    int64_t *source; /* whose samples stand for it */
+    bool *measured;  /* in the current series */
+    int64_t *base;   /* by commit, in the current series */
+    int64_t *source; /* by commit: the commit with its samples */
     double *value;   /* of the series */
     int64_t values_n, values_cap;
     perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
@@ -119,7 +118,7 @@ static int add_sample(history *h, const char *id, double value)
 {
     int64_t at = perf_line_find(&h->line, id);
     int rc = HPC_OK;
-    if (at < 0) return HPC_OK; /* of a commit that nobody told of: it has no parent either */
+    if (at < 0) return HPC_OK; /* not recorded, without a parent */
     commit *c = &h->item[at];
     if (c->n >= PERF_RUNS_MOST) return HPC_OK;
     if (c->n == 0) c->first = h->values_n;
@@ -130,7 +129,7 @@ out:
     return rc;
 }
 
-/* Whether its samples are asked for. */
+/* Sets *wanted if the rule includes the series, and resets the samples. */
 static int begin_series(bool *wanted, history *h, perf_db *d, int64_t series)
 {
     const perf_pairs_rule *r = h->rule;

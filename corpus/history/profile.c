@@ -1,6 +1,5 @@
 /*
- * profile.c: in which lines of a commit's files the cost of a run is, by what cachegrind wrote
- * and the line numbers that the compiler left (-g).
+ * Line profile of a run, from a file of cachegrind and the line numbers of the compiler (-g).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ out:
     return rc;
 }
 
-/* The place of a file of the folder; -1: it is somewhere else. Names may be told from the folder on
+/* The number of a file in the folder; -1: outside. Names may be relative to the folder
  * (-ffile-prefix-map). */
 static int file_of(int64_t *out, history_profile *p, const char *name, size_t n)
 {

@@ -1,6 +1,5 @@
 /*
- * rank.c: Mann and Whitney's test of two samples, and the rate of false discoveries among many
- * tests.
+ * Mann and Whitney's test of two samples, and false discovery rates of many tests.
  */
 #include <math.h>
 #include <stdlib.h>

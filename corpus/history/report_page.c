@@ -43,7 +43,7 @@ static void put_subject(hpc_buf *out, const perf_report *r, const perf_shown *s,
     if (r->repository) hpc_html_cell(out, "wrap", s->of->subject[at]);
 }
 
-/* Below that digits say nothing: no noise is known so far out. */
+/* Smaller probabilities are meaningless: the noise is unknown so far out. */
 static void put_chance(hpc_buf *out, double p)
 {
     hpc_buf_printf(out, p < 1e-9 ? "<td class=\"n\">&lt; 1e-9</td>" : "<td class=\"n\">%.2g</td>",

@@ -8,20 +8,20 @@
 #include "corpus/history/report.h"
 
 enum {
-    MARKED = 600, /* commits, with a dot each; of more a line alone is drawn */
-    HINTS = 2200, /* places that say something; more than there are pixels help nobody */
+    MARKED = 600, /* most commits with a dot each; more are drawn as a line */
+    HINTS = 2200, /* most positions with a hint; more than pixels are useless */
     SERIES = 8,   /* at most */
-    WIDE = 20     /* the largest over the smallest cost, from which the axis is logarithmic */
+    WIDE = 20     /* ratio of costs from which the axis is logarithmic */
 };
 
-#define FLAT 0.01 /* the least that is shown of a series that hardly changes, as a share of it */
+#define FLAT 0.01 /* smallest visible range, as a share of the largest cost */
 
 typedef struct drawing {
     hpc_arena *arena;
     const perf_shown *s;
-    int64_t *place; /* in the line, of those on the main line */
+    int64_t *place; /* commits of the main line, by number in the line */
     int64_t n;
-    double least, most; /* of what is shown, in the unit */
+    double least, most; /* visible range, in the unit */
     hpc_plot_series series[SERIES];
     int64_t series_n;
 } drawing;
@@ -46,7 +46,7 @@ static int find_places(drawing *d)
     return HPC_OK;
 }
 
-/* Of the commits up to that place: where it is along the plot, from 1 on. */
+/* Horizontal position of a commit of the line, from 1 on. */
 static double along(const drawing *d, int64_t place)
 {
     int64_t lo = 0, hi = d->n;
@@ -66,7 +66,7 @@ static bool is_beside(const drawing *d, int64_t place)
     return !d->s->of->curves.line.item[place].main && d->s->curve->point[place].samples.n > 0;
 }
 
-/* All medians, and of intervals as much as is no wider than these. */
+/* Sets the visible range: all medians, and intervals up to the spread of the medians. */
 static void find_reach(drawing *d)
 {
     double least = INFINITY, most = 0, low = INFINITY, high = 0;
@@ -103,7 +103,7 @@ static double within(const drawing *d, double v)
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-/* Room for n points, all of them gaps. */
+/* Begins a series of n points, all of them gaps. */
 static int begin(drawing *d, hpc_plot_series like, int64_t n, bool reach, double **x, double **y)
 {
     int columns = reach ? 4 : 2;
@@ -119,7 +119,7 @@ static int begin(drawing *d, hpc_plot_series like, int64_t n, bool reach, double
     return HPC_OK;
 }
 
-/* Those that nothing is in are no series. */
+/* Drops the last series if it is empty. */
 static void end(drawing *d)
 {
     const hpc_plot_series *s = &d->series[d->series_n - 1];
@@ -176,7 +176,7 @@ static bool has_failed(const perf_point *p)
     return p->failure != NULL;
 }
 
-/* What failed has no cost: it stands at the bottom. */
+/* Failures have no cost: they are drawn at the bottom. */
 static int add_marks(drawing *d, const char *name, chooser is, int colour, hpc_plot_mark mark)
 {
     const hpc_plot_series like = {.name = name, .colour = colour, .mark = mark, .apart = true};
@@ -194,8 +194,7 @@ out:
     return rc;
 }
 
-/* They stand before the commit of the main line that comes behind them, those of one place side by
- * side. */
+/* Branches are drawn before the next commit of the main line, next to each other. */
 static int add_branches(drawing *d)
 {
     const hpc_plot_series like = {
@@ -204,7 +203,7 @@ static int add_branches(drawing *d)
     double *x, *y;
     int rc;
     TRY(begin(d, like, n, false, &x, &y));
-    for (int64_t k = 0; k < n;) { /* one of the main line, and those behind it that are not */
+    for (int64_t k = 0; k < n;) { /* a commit of the main line and the branches after it */
         int64_t end = k, there = 0, at = 0;
         do there += is_beside(d, end++);
         while (end < n && !d->s->of->curves.line.item[end].main);

@@ -1,7 +1,7 @@
 /*
- * steps.c: change points of a series of commits: the best cut into constant levels.
+ * Change points of a series of commits: the optimal segmentation into levels.
  *
- * What a commit's level and its noise are is noise.c's business.
+ * noise.c computes the levels of commits and their noise.
  */
 #include <math.h>
 #include <string.h>
@@ -223,9 +223,8 @@ static double penalty_of(const series *s, double alarms)
     return t * t;
 }
 
-/* How much larger the variance of means of many commits is than independent noise makes it, after
- * the levels of the last cut were taken out: the largest such factor of 4 to 32 commits that is
- * none by chance. */
+/* The factor by which the variance of means of 4 to 32 commits exceeds that of independent noise,
+ * after subtracting the levels of the last cut: the largest significant factor. */
 static double waves_left(const series *s)
 {
     double *left = s->raw, most = 1;
@@ -306,8 +305,8 @@ static void put_range(perf_step *out, const series *s, int64_t a, int64_t b, int
     out->last = s->at[hi];
 }
 
-/* The first commit at the new level: also one that was left out for being off that, if it is nearer
- * to that than to the old one, as are all that were left out behind it. */
+/* The first commit at the new level. This may be an outlier that is closer to the new level than to
+ * the old one, if all outliers after it are closer. */
 static int64_t first_of(const series *s, const perf_samples *commit, int64_t b, double before,
                         double after)
 {
@@ -321,7 +320,7 @@ static int64_t first_of(const series *s, const perf_samples *commit, int64_t b, 
     return at;
 }
 
-/* Between the levels [a, b) and [b, c). False: there is none, but drifts that meet. */
+/* The step between levels [a, b) and [b, c). False: two drifting levels join without a step. */
 static bool step_between(perf_step *out, const series *s, const perf_samples *commit, int64_t a,
                          int64_t b, int64_t c, const perf_steps_rule *rule)
 {

@@ -1,6 +1,5 @@
 /*
- * work.c: the folders in which commits are built, each known by its tree and by what builds it:
- * what was built once is there the next time.
+ * Build folders of commits, keyed by tree and build command, so that builds are reused.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +10,7 @@
 #include "corpus/history/priv.h"
 
 enum { PATIENCE_SECONDS = 600 };
-#define FINISHED "built" /* a file beside the tree, with its size: all of it is there */
+#define FINISHED "built" /* a file next to the tree, with its size, that marks a complete build */
 
 const char *history_outcome_name(history_outcome o)
 {
@@ -22,7 +21,7 @@ const char *history_outcome_name(history_outcome o)
 /* ---- programs of the system -------------------------------------------------------------------
  */
 
-/* *out, when not NULL: what it printed. */
+/* Captures output in *out unless NULL. */
 static int system_do(hpc_buf *out, const char *const *argv)
 {
     hpc_proc_options o = HPC_PROC_DEFAULTS;
@@ -89,7 +88,7 @@ static const char *path_of(const history_work *w, const char *folder, const char
     return hpc_arena_text(w->arena, "%s/%s", folder, name);
 }
 
-/* The folders of builds: `each` is told of every one, and whether it is whole. */
+/* Calls `each` for every build folder, with a flag for complete builds. */
 static int for_each(history_work *w,
                     int (*each)(history_work *w, const char *path, bool whole, void *user),
                     void *user)

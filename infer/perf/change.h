@@ -107,6 +107,8 @@ typedef struct hpc_perf_program {
 /* False for sources that are not built, where that is known; else for files of tests, documents and
  * examples, by the names of folders and files. Benchmarks among tests belong to it: they are what
  * is measured. p NULL: nothing is known. */
+/* Sets out->built to the files of a compile_commands.json; texts live in the arena. */
+int hpc_perf_program_read_built(hpc_perf_program *out, const char *path, hpc_arena *a);
 bool hpc_perf_program_has(const hpc_perf_program *p, const char *path);
 
 typedef struct hpc_perf_limits {

@@ -118,8 +118,10 @@ predictions() {
     run "predict-$3-each" perf predict "$2" --repo "$1" --model "$model" --each --fail-on 0.5
 }
 predictions "$work/r" HEAD~12..HEAD made
+number=0
 for pair in "$@"; do
-    predictions "${pair%%=*}" "${pair#*=}" "$(basename "${pair%%=*}" .git)"
+    number=$((number + 1))
+    predictions "${pair%%=*}" "${pair#*=}" "given-$number"
 done
 for json in '' --json; do
     run "predict-measure$json" perf predict HEAD~14..HEAD --repo "$work/r" --model "$model" --measure \

@@ -61,7 +61,7 @@ static bool is_aside(const char *key)
     return false;
 }
 
-/* A run without the key says nothing: an older version may have recorded it. */
+/* Ignores runs without the key: older versions recorded fewer keys. */
 static int differs(bool *out, const report_run *run, int64_t n, hpc_arena *a, const char *key)
 {
     const char *first = NULL, *value;

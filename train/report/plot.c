@@ -212,8 +212,8 @@ static int cut_losses(drawing *d, hpc_plot *p, const char **note)
     return *note ? HPC_OK : HPC_E_NOMEM;
 }
 
-/* Rates that differ widely between runs need a logarithmic axis; that of one run has none, because
- * it shows warm-up and decay as they are. */
+/* Learning rates that differ widely between runs need a logarithmic axis. One run keeps a linear
+ * axis, which shows warm-up and decay. */
 static void scale_rates(hpc_plot *p)
 {
     double low = INFINITY, high = 0;

@@ -39,7 +39,7 @@ bool report_has_diverged(const report_run *r);
 /* The first row of those without a usable loss at the end of a diverged run. */
 int64_t report_diverged_row(const report_run *r);
 /* Means of `window` rows around each row, of finite values in steps that were not skipped; NaN
- * where there are none. The window shrinks at the beginning, where losses fall fast. out: n. */
+ * without such values. The window shrinks at the beginning, where losses fall fast. out: n. */
 int report_smooth(double *out, const double *y, const double *skipped, int64_t n, int64_t window);
 
 /* ---- config.c: settings ---- */

@@ -47,8 +47,8 @@ static bool has_finished(const report_run *r)
     return !report_has_diverged(r) && steps > 0 && report_last(r, HPC_METRIC_STEP) >= (double)steps;
 }
 
-/* "finished", "diverged at step 2", "step 800 of 2000"; "-": nobody knows how many it was to have.
- */
+/* "finished", "diverged at step 2", "step 800 of 2000"; "-": the planned number of steps is
+ * unknown. */
 static const char *state_of(hpc_arena *a, const report_run *r)
 {
     double step = report_last(r, HPC_METRIC_STEP);

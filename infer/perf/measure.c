@@ -1,43 +1,43 @@
 /*
- * predict_measure.c: measuring what a prediction leaves open, and finding the commit at which it
- * happened.
+ * Measurement of commits that a prediction leaves open, and bisection of changes.
  *
- * What is measured, how and where it is kept is history.h's business; what two commits' samples say
- * is compare.h's. Here it is decided which commits are measured.
+ * It decides which commits are measured. corpus/history/history.h measures them and compare.h
+ * judges pairs of them.
  */
+#include "infer/perf/measure.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "cmd/predict.h"
 #include "corpus/history/compare.h"
 
 typedef struct search {
-    predict_measured *m;
+    hpc_perf_measured *m;
     const hpc_perf_prediction *p;
     history_options h;
     char base[41], head[41];
 } search;
 
-void predict_measured_release(predict_measured *m)
+void hpc_perf_measured_release(hpc_perf_measured *m)
 {
     hpc_free(m->point);
     hpc_free(m->state);
     hpc_free(m->item);
-    *m = (predict_measured){0};
+    *m = (hpc_perf_measured){0};
 }
 
-const hpc_perf_told *predict_commit_at(const predict_measured *m, const hpc_perf_prediction *p,
-                                       int64_t k)
+const hpc_perf_told *hpc_perf_measured_commit(const hpc_perf_measured *m,
+                                              const hpc_perf_prediction *p, int64_t k)
 {
     return k >= m->first ? &p->commit[k - m->first] : NULL;
 }
 
-/* ---- which points ---------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static int find_points(search *s)
 {
     const hpc_git_id none = {0};
-    predict_measured *m = s->m;
+    hpc_perf_measured *m = s->m;
     int rc = HPC_OK;
     m->first = memcmp(&s->p->commit[0].base, &none, sizeof none) != 0;
     m->points_n = s->p->n + m->first;
@@ -54,13 +54,13 @@ out:
     return rc;
 }
 
-/* Whether the change that leads to point k is predicted to be none. */
+/* True if the change that leads to point k is predicted to be the same. */
 static bool is_same(const search *s, int64_t k)
 {
-    return predict_commit_at(s->m, s->p, k)->said.verdict == HPC_PERF_SAME;
+    return hpc_perf_measured_commit(s->m, s->p, k)->said.verdict == HPC_PERF_SAME;
 }
 
-/* An end of the range, or of a stretch of changes that are predicted to be none. */
+/* An end of the range, or of a stretch that is predicted to be the same. */
 static bool is_end(const search *s, int64_t k)
 {
     return k == 0 || k == s->m->points_n - 1 || !is_same(s, k) || !is_same(s, k + 1);
@@ -68,10 +68,10 @@ static bool is_end(const search *s, int64_t k)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Those with `wanted`, which are not measured yet; what comes to no samples has failed. */
+/* Measures the wanted points, none of which has samples; points that get none have failed. */
 static int measure(search *s, const bool *wanted)
 {
-    predict_measured *m = s->m;
+    hpc_perf_measured *m = s->m;
     history_result r;
     hpc_git_id *only = hpc_alloc((size_t)m->points_n, sizeof *only);
     bool *has = hpc_alloc((size_t)m->points_n, sizeof *has);
@@ -88,7 +88,9 @@ static int measure(search *s, const bool *wanted)
     TRY(history_has(has, m->point, m->points_n, &s->h));
     for (int64_t k = 0; k < m->points_n; k++)
         if (wanted[k])
-            m->state[k] = has[k] ? PREDICT_MEASURED : r.stopped ? PREDICT_LEFT : PREDICT_FAILED;
+            m->state[k] = has[k]      ? HPC_PERF_POINT_MEASURED
+                          : r.stopped ? HPC_PERF_POINT_LEFT
+                                      : HPC_PERF_POINT_FAILED;
 out:
     hpc_free(only);
     hpc_free(has);
@@ -107,7 +109,7 @@ out:
     return rc;
 }
 
-/* Point k, with its neighbours that were measured, so that what the machine does falls on all. */
+/* Measures point k together with its measured neighbours, so that noise affects all three. */
 static int measure_between(search *s, int64_t from, int64_t k, int64_t to)
 {
     bool *wanted = hpc_alloc((size_t)s->m->points_n, sizeof *wanted);
@@ -120,7 +122,7 @@ out:
     return rc;
 }
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- bisection ------------------------------------------------------------------------------- */
 
 static bool is_change(const history_pair *x)
 {
@@ -129,41 +131,41 @@ static bool is_change(const history_pair *x)
 
 static int add(search *s, int64_t from, int64_t to, const history_pair *x, bool bisected)
 {
-    predict_measured *m = s->m;
+    hpc_perf_measured *m = s->m;
     int rc = hpc_grow(&m->item, &m->cap, m->n + 1, sizeof *m->item);
     if (rc < 0) return rc;
-    m->item[m->n++] = (predict_culprit){.from = from,
-                                        .to = to,
-                                        .label = x->label,
-                                        .change = x->change,
-                                        .metric = x->metric,
-                                        .bisected = bisected};
+    m->item[m->n++] = (hpc_perf_culprit){.from = from,
+                                         .to = to,
+                                         .label = x->label,
+                                         .change = x->change,
+                                         .metric = x->metric,
+                                         .bisected = bisected};
     return HPC_OK;
 }
 
-/* The point nearest to the middle that has not failed; -1: there is none. */
+/* The point nearest to the middle that has not failed; -1: none. */
 static int64_t middle_of(const search *s, int64_t from, int64_t to)
 {
     int64_t middle = from + (to - from) / 2;
     for (int64_t d = 0; d < to - from; d++)
         for (int side = -1; side <= 1; side += 2) {
             int64_t k = middle + side * d;
-            if (k > from && k < to && s->m->state[k] != PREDICT_FAILED) return k;
+            if (k > from && k < to && s->m->state[k] != HPC_PERF_POINT_FAILED) return k;
         }
     return -1;
 }
 
-/* found: what the two points, which were measured, come to: a change. */
+/* found: the change between the two points, which are measured. */
 static int bisect(search *s, int64_t from, int64_t to, const history_pair *found)
 {
-    predict_measured *m = s->m;
+    hpc_perf_measured *m = s->m;
     history_pair x = *found;
     int rc = HPC_OK;
     for (;;) {
         int64_t k = middle_of(s, from, to);
         if (k < 0 || m->stopped) return add(s, from, to, &x, true);
-        if (m->state[k] == PREDICT_LEFT) TRY(measure_between(s, from, k, to));
-        if (m->state[k] != PREDICT_MEASURED) continue;
+        if (m->state[k] == HPC_PERF_POINT_LEFT) TRY(measure_between(s, from, k, to));
+        if (m->state[k] != HPC_PERF_POINT_MEASURED) continue;
         history_pair half[2] = {{.base = m->point[from], .head = m->point[k]},
                                 {.base = m->point[k], .head = m->point[to]}};
         TRY(history_compare(half, 2, &s->h));
@@ -177,17 +179,17 @@ out:
     return rc;
 }
 
-/* One measured point after the other. */
+/* Compares each measured point with the next one. */
 static int compare_ends(search *s)
 {
-    predict_measured *m = s->m;
+    hpc_perf_measured *m = s->m;
     history_pair *pair = hpc_alloc((size_t)m->points_n, sizeof *pair);
     int64_t *from = hpc_alloc((size_t)m->points_n, sizeof *from);
     int64_t *to = hpc_alloc((size_t)m->points_n, sizeof *to), n = 0, last = -1;
     int rc = HPC_E_NOMEM;
     if (!pair || !from || !to) goto out;
     for (int64_t k = 0; k < m->points_n; k++) {
-        if (m->state[k] != PREDICT_MEASURED) continue;
+        if (m->state[k] != HPC_PERF_POINT_MEASURED) continue;
         if (last >= 0) {
             pair[n] = (history_pair){.base = m->point[last], .head = m->point[k]};
             from[n] = last;
@@ -211,7 +213,7 @@ out:
     return rc;
 }
 
-int predict_measure(predict_measured *out, const hpc_perf_prediction *p, const history_options *h)
+int hpc_perf_measure(hpc_perf_measured *out, const hpc_perf_prediction *p, const history_options *h)
 {
     search s = {.m = out, .p = p, .h = *h};
     int rc = HPC_OK;
@@ -220,28 +222,28 @@ int predict_measure(predict_measured *out, const hpc_perf_prediction *p, const h
     TRY(measure_ends(&s));
     if (!out->stopped) TRY(compare_ends(&s));
     for (int64_t k = 0; k < out->points_n; k++) {
-        out->left += out->state[k] == PREDICT_LEFT;
-        out->failed += out->state[k] == PREDICT_FAILED;
-        out->measured += out->state[k] == PREDICT_MEASURED;
+        out->left += out->state[k] == HPC_PERF_POINT_LEFT;
+        out->failed += out->state[k] == HPC_PERF_POINT_FAILED;
+        out->measured += out->state[k] == HPC_PERF_POINT_MEASURED;
     }
 out:
     return rc;
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- results -------------------------------------------------------------------------------- */
 
-bool predict_is_slower(const predict_measured *m, const hpc_perf_prediction *p)
+bool hpc_perf_measured_slower(const hpc_perf_measured *m, const hpc_perf_prediction *p)
 {
     for (int64_t k = 0; k < m->n; k++) {
-        const predict_culprit *c = &m->item[k];
+        const hpc_perf_culprit *c = &m->item[k];
         if (c->label != PERF_SLOWER) continue;
         for (int64_t i = c->from + 1; i <= c->to; i++)
-            if (!predict_commit_at(m, p, i)->said.acknowledged) return true;
+            if (!hpc_perf_measured_commit(m, p, i)->said.acknowledged) return true;
     }
     return false;
 }
 
-double predict_saved(const predict_measured *m)
+double hpc_perf_seconds_saved(const hpc_perf_measured *m)
 {
     return m->now > 0 ? m->seconds / (double)m->now * (double)m->left : NAN;
 }

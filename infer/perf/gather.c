@@ -1,20 +1,24 @@
 /*
- * perf_train_gather.c: examples for the learner: labels from performance histories, features from
- * the repositories that these are about; or both from files of examples.
+ * Training examples: labels from performance histories and features from their repositories, or
+ * both from files of examples.
  */
+#include "infer/perf/gather.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/perf_train.h"
+#include "corpus/history/database.h"
+#include "infer/perf/gather_priv.h"
 
-void train_set_release(train_set *s)
+void hpc_perf_gathered_release(hpc_perf_gathered *s)
 {
     for (int64_t k = 0; s->bag && k < s->all.n; k++) hpc_perf_bag_release(&s->bag[k]);
     hpc_free(s->bag);
     hpc_free(s->has_bag);
     hpc_free(s->row);
     hpc_free(s->chosen);
-    hpc_free(s->heat_used);
+    hpc_free(s->profile_used);
     hpc_perf_examples_release(&s->all);
 }
 
@@ -28,24 +32,23 @@ typedef struct labels {
     hpc_buf metrics; /* names, NUL-separated */
 } labels;
 
-/* ---- which repository ---------------------------------------------------------------------------
- */
+/* ---- repositories --------------------------------------------------------------------------- */
 
-typedef struct source { /* the repository at hand, and what reads it */
+typedef struct source { /* a repository and its readers */
     hpc_git *git;
     char name[256];
     hpc_perf_reader *reader;
     hpc_perf_scanner *scanner;
     hpc_perf_change change;
     hpc_perf_features features;
-    train_language language;
-    perf_profiles *profiles; /* NULL: it is not known where the cost is */
-    perf_db *heat;           /* they are of, if it is not the history at hand */
+    gather_language language;
+    perf_profiles *profiles; /* NULL: no line profiles */
+    perf_db *heat;           /* their history, if it is not the one with the labels */
 } source;
 
 static void source_close(source *s)
 {
-    train_language_close(&s->language);
+    gather_language_close(&s->language);
     perf_profiles_close(s->profiles);
     perf_db_close(s->heat);
     hpc_perf_reader_free(s->reader);
@@ -56,7 +59,7 @@ static void source_close(source *s)
     *s = (source){0};
 }
 
-/* The last name of a path that is not just how a clone is kept. */
+/* The last part of a path without ".git" and slashes. */
 static void name_by_path(char out[256], const char *path)
 {
     size_t end = strlen(path), from;
@@ -74,7 +77,7 @@ static int open_repository(source *s, const char *path, const char *name)
     hpc_git_facts facts;
     int rc = HPC_OK;
     rc = hpc_git_open(&s->git, path);
-    TRY(rc == HPC_E_IO ? HPC_E_ARG : rc); /* asked wrongly: there is none */
+    TRY(rc == HPC_E_IO ? HPC_E_ARG : rc); /* bad usage: no repository */
     TRY(hpc_git_describe(&facts, s->git));
     if (!name || !*name) name = facts.name;
     if (*name)
@@ -102,19 +105,14 @@ out:
     return rc;
 }
 
-/* Of those that were given, the one that has most of the history's commits. */
-static int find_given(source *s, const train_options *o, const labels *l)
+/* Opens the given repository with the most commits of the history. */
+static int find_given(source *s, const hpc_perf_gather_options *o, const labels *l)
 {
-    hpc_buf text = {0};
     source one = {0};
     int64_t n, most = 0;
     int rc = HPC_OK;
-    for (int64_t k = 0; k < o->repo.n; k++) {
-        const char *name, *path;
-        text.n = 0;
-        TRY(hpc_buf_text(&text, o->repo.item[k]));
-        TRY(hpc_cmd_name_path(&name, &path, text.data));
-        TRY(open_repository(&one, path, name));
+    for (int64_t k = 0; k < o->repositories_n; k++) {
+        TRY(open_repository(&one, o->repository[k].path, o->repository[k].name));
         TRY(commits_in(&n, &one, l));
         if (n > most) {
             source_close(s);
@@ -126,12 +124,12 @@ static int find_given(source *s, const train_options *o, const labels *l)
     }
 out:
     source_close(&one);
-    hpc_buf_release(&text);
     return rc;
 }
 
-/* If none of these has any, where the history says that it was. */
-static int find_repository(source *s, const train_options *o, perf_db *db, const labels *l)
+/* Without one among those given: the path that the history records. */
+static int find_repository(source *s, const hpc_perf_gather_options *o, perf_db *db,
+                           const labels *l)
 {
     hpc_buf path = {0}, name = {0};
     int64_t n;
@@ -141,7 +139,7 @@ static int find_repository(source *s, const train_options *o, perf_db *db, const
     TRY(perf_db_repository(&path, &name, db));
     if (path.n == 0)
         TRY(hpc_fail(HPC_E_ARG, "%s",
-                     o->repo.n > 0
+                     o->repositories_n > 0
                          ? "none of the repositories given contains its commits"
                          : "it does not record the path of its repository: name it with --repo"));
     TRY(open_repository(s, path.data, name.data));
@@ -156,10 +154,9 @@ out:
     return rc;
 }
 
-/* ---- examples -----------------------------------------------------------------------------------
- */
+/* ---- examples ------------------------------------------------------------------------------- */
 
-static int grow_bags(train_set *s)
+static int grow_bags(hpc_perf_gathered *s)
 {
     int rc = HPC_OK;
     TRY(hpc_grow(&s->bag, &s->bags_cap, s->all.n, sizeof *s->bag));
@@ -168,7 +165,7 @@ out:
     return rc;
 }
 
-static void count(train_row *row, const hpc_perf_example *e)
+static void count(hpc_perf_gather_row *row, const hpc_perf_example *e)
 {
     row->label[e->label]++;
     row->nothing += hpc_perf_nothing_differs(&e->x);
@@ -186,7 +183,7 @@ out:
     return rc;
 }
 
-/* 0: its commits or trees are not there. */
+/* 0: the repository lacks its commits or trees. */
 static int read_change(source *s, const perf_pair *p)
 {
     hpc_git_id base, head;
@@ -196,7 +193,7 @@ static int read_change(source *s, const perf_pair *p)
     if (rc != HPC_GIT_READ) return 0;
     TRY(hpc_perf_features_find(&s->features, s->scanner, &s->change));
     TRY(find_heat(s, p));
-    TRY(train_language_add(&s->language, &s->change));
+    TRY(gather_language_add(&s->language, &s->change));
     rc = 1;
 out:
     return rc;
@@ -205,7 +202,7 @@ out:
 static const hpc_perf_verdict verdict_of[] = {
     [PERF_SLOWER] = HPC_PERF_SLOWER, [PERF_SAME] = HPC_PERF_SAME, [PERF_FASTER] = HPC_PERF_FASTER};
 
-static int add_pair(train_set *set, train_row *row, source *s, const perf_pair *p,
+static int add_pair(hpc_perf_gathered *set, hpc_perf_gather_row *row, source *s, const perf_pair *p,
                     const char *metric, bool bags)
 {
     hpc_perf_example e = {.x = s->features.commit,
@@ -219,7 +216,7 @@ static int add_pair(train_set *set, train_row *row, source *s, const perf_pair *
         goto out;
     }
     TRY(grow_bags(set));
-    TRY(train_language_note(&s->language));
+    TRY(gather_language_note(&s->language));
     count(row, &e);
     if (!bags) goto out;
     TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
@@ -228,17 +225,16 @@ out:
     return rc;
 }
 
-/* ---- one history --------------------------------------------------------------------------------
- */
+/* ---- one history ---------------------------------------------------------------------------- */
 
-/* "instructions" are those of whoever counted them. */
+/* "instructions" stands for all counters of instructions. */
 static bool is_metric(const char *asked, const char *metric)
 {
     bool any = strcmp(asked, "instructions") == 0;
     return any ? strncmp(metric, asked, strlen(asked)) == 0 : strcmp(metric, asked) == 0;
 }
 
-static bool is_asked(const train_options *o, const char *metric)
+static bool is_asked(const hpc_perf_gather_options *o, const char *metric)
 {
     for (int64_t k = 0; k < o->metric.n; k++)
         if (is_metric(o->metric.item[k], metric)) return true;
@@ -254,14 +250,15 @@ static int by_time(const void *a, const void *b)
     return order ? order : strcmp(x->metric, y->metric);
 }
 
-static int load_labels(labels *l, train_row *row, const train_options *o, perf_db *db)
+static int load_labels(labels *l, hpc_perf_gather_row *row, const hpc_perf_gather_options *o,
+                       perf_db *db)
 {
     int64_t metrics;
     int rc = HPC_OK;
     TRY(perf_db_metrics(&l->metrics, &metrics, db));
     const char *metric = l->metrics.data;
     for (int64_t k = 0; k < metrics; k++, metric += strlen(metric) + 1) {
-        const perf_pairs_rule rule = {&metric, 1, o->threshold / 100};
+        const perf_pairs_rule rule = {&metric, 1, o->threshold};
         perf_pairs p;
         if (!*metric || !is_asked(o, metric)) continue;
         TRY(perf_pairs_load(&p, db, &rule));
@@ -277,17 +274,13 @@ out:
     return rc;
 }
 
-/* Where the cost is in it, if that was given. */
-static int open_heat(train_set *set, source *s, const train_options *o)
+/* Opens the line profiles that the options name for the repository. */
+static int open_heat(hpc_perf_gathered *set, source *s, const hpc_perf_gather_options *o)
 {
-    hpc_buf text = {0};
     int rc = HPC_OK;
-    for (int64_t k = 0; k < o->heat.n && !s->heat; k++) {
-        const char *name, *path;
-        text.n = 0;
-        TRY(hpc_buf_text(&text, o->heat.item[k]));
-        TRY(hpc_cmd_name_path(&name, &path, text.data));
-        if (strcmp(s->name, name) != 0) continue;
+    for (int64_t k = 0; k < o->profiles_n && !s->heat; k++) {
+        const char *path = o->profile[k].path;
+        if (strcmp(s->name, o->profile[k].name) != 0) continue;
         rc = perf_db_open(&s->heat, path);
         TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
         TRY(perf_db_expect(s->heat, s->git));
@@ -296,14 +289,14 @@ static int open_heat(train_set *set, source *s, const train_options *o)
             TRY(hpc_fail(
                 HPC_E_ARG,
                 "%.300s has no line profile: run perf collect -m cost with a build with -g", path));
-        set->heat_used[k] = true;
+        set->profile_used[k] = true;
     }
 out:
-    hpc_buf_release(&text);
     return rc;
 }
 
-static int add_labels(train_set *set, train_row *row, source *s, const labels *l, bool bags)
+static int add_labels(hpc_perf_gathered *set, hpc_perf_gather_row *row, source *s, const labels *l,
+                      bool bags)
 {
     const perf_pair *last = NULL;
     bool there = false;
@@ -324,7 +317,8 @@ out:
     return rc;
 }
 
-static int add_history(train_set *set, train_row *row, const train_options *o)
+static int add_history(hpc_perf_gathered *set, hpc_perf_gather_row *row,
+                       const hpc_perf_gather_options *o)
 {
     perf_db *db = NULL;
     labels l = {0};
@@ -338,9 +332,9 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
     TRY(open_heat(set, &s, o));
     if (!s.profiles) TRY(perf_profiles_open(&s.profiles, db));
-    TRY(train_language_open(&s.language, o, s.name, set->all.n));
-    TRY(add_labels(set, row, &s, &l, o->evaluate));
-    TRY(train_language_put(&s.language, set));
+    TRY(gather_language_open(&s.language, o, s.name, set->all.n));
+    TRY(add_labels(set, row, &s, &l, o->bags));
+    TRY(gather_language_put(&s.language, &set->all));
     if (row->lacking == l.n)
         TRY(hpc_fail(HPC_E_ARG,
                      "its repository, %.200s, does not contain the files of any of its commits",
@@ -354,30 +348,24 @@ out:
     return rc;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- files of examples
+ * ---------------------------------------------------------------------------- */
 
-/* The repository of that name, if it is among those that were given. */
-static int find_named(source *s, const train_options *o, const char *name)
+/* Opens the given repository with that name, if there is one. */
+static int find_named(source *s, const hpc_perf_gather_options *o, const char *name)
 {
-    hpc_buf text = {0};
     int rc = HPC_OK;
-    for (int64_t k = 0; k < o->repo.n && !s->git; k++) {
-        const char *given, *path;
-        text.n = 0;
-        TRY(hpc_buf_text(&text, o->repo.item[k]));
-        TRY(hpc_cmd_name_path(&given, &path, text.data));
-        TRY(open_repository(s, path, given));
+    for (int64_t k = 0; k < o->repositories_n && !s->git; k++) {
+        TRY(open_repository(s, o->repository[k].path, o->repository[k].name));
         if (strcmp(s->name, name) != 0) source_close(s);
     }
 out:
-    hpc_buf_release(&text);
     return rc;
 }
 
-/* Features of an example are found anew; what was measured, or a language model said, stays. 1:
- * that was done. */
-static int read_again(hpc_perf_example *e, source *s, const hpc_perf_origin *from)
+/* Recomputes the features of an example; keeps those of line profiles, unless a profile was given,
+ * and scores of a language model. 1: done; 0: the repository lacks its commits. */
+static int recompute_features(hpc_perf_example *e, source *s, const hpc_perf_origin *from)
 {
     static const char *const kept[] = {
         "language_changed", "language_slower", "heat_known", "cold", "heat",
@@ -400,9 +388,10 @@ out:
     return rc;
 }
 
-/* An example of a file; where its repository is given, with features as they are found now. */
-static int add_example(train_set *set, train_row *row, const train_options *o,
-                       const hpc_perf_examples *file, int64_t k, source *s)
+/* Adds an example of a file; recomputes its features if its repository is given. */
+static int add_example(hpc_perf_gathered *set, hpc_perf_gather_row *row,
+                       const hpc_perf_gather_options *o, const hpc_perf_examples *file, int64_t k,
+                       source *s)
 {
     const hpc_perf_origin *from = &file->from[k];
     const char *metric = hpc_perf_examples_name(file, from->metric);
@@ -414,7 +403,7 @@ static int add_example(train_set *set, train_row *row, const train_options *o,
         TRY(find_named(s, o, name));
         if (s->git) TRY(open_heat(set, s, o));
     }
-    again = read_again(&e, s, from);
+    again = recompute_features(&e, s, from);
     TRY(again);
     row->lacking += s->git && again == 0;
     if (file->lacks && again == 0)
@@ -427,7 +416,7 @@ static int add_example(train_set *set, train_row *row, const train_options *o,
     if (added) count(row, &e);
     row->again += !added;
     TRY(grow_bags(set));
-    if (added && again == 1 && o->evaluate) {
+    if (added && again == 1 && o->bags) {
         TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
         set->has_bag[set->all.n - 1] = true;
     }
@@ -436,7 +425,8 @@ out:
     return rc;
 }
 
-static int add_file(train_set *set, train_row *row, const train_options *o)
+static int add_file(hpc_perf_gathered *set, hpc_perf_gather_row *row,
+                    const hpc_perf_gather_options *o)
 {
     hpc_perf_examples file = {0};
     hpc_buf text = {0};
@@ -459,43 +449,15 @@ out:
     return rc;
 }
 
-/* Each --line-profile has a name, and one that something is about: before, and behind all the rest.
- */
-static int check_heat(const train_set *s, const train_options *o, bool behind)
-{
-    hpc_buf text = {0};
-    int rc = HPC_OK;
-    for (int64_t k = 0; k < o->heat.n; k++) {
-        const char *name, *path;
-        text.n = 0;
-        TRY(hpc_buf_text(&text, o->heat.item[k]));
-        TRY(hpc_cmd_name_path(&name, &path, text.data));
-        if (!name || !*name)
-            TRY(hpc_fail(
-                HPC_E_ARG,
-                "--line-profile %.200s: expected NAME=FILE with the name of the repository",
-                o->heat.item[k]));
-        if (behind && !s->heat_used[k])
-            TRY(hpc_fail(HPC_E_ARG,
-                         "--line-profile %.200s: no history is about repository %.200s; for "
-                         "examples, also name it with --repo %.200s=DIR",
-                         o->heat.item[k], name, name));
-    }
-out:
-    hpc_buf_release(&text);
-    return rc;
-}
-
-int train_gather(train_set *s, const train_options *o)
+int hpc_perf_gather(hpc_perf_gathered *s, const hpc_perf_gather_options *o)
 {
     int rc = HPC_OK;
     int64_t given = o->db.n + o->examples.n, all = given + o->judge_on.n;
     s->row = hpc_alloc((size_t)all + 1, sizeof *s->row);
-    s->heat_used = hpc_alloc((size_t)o->heat.n + 1, sizeof *s->heat_used);
-    if (!s->row || !s->heat_used) return HPC_E_NOMEM;
-    TRY(check_heat(s, o, false));
+    s->profile_used = hpc_alloc((size_t)o->profiles_n + 1, sizeof *s->profile_used);
+    if (!s->row || !s->profile_used) return HPC_E_NOMEM;
     for (int64_t k = 0; k < all; k++) {
-        train_row *row = &s->row[s->rows++];
+        hpc_perf_gather_row *row = &s->row[s->rows++];
         bool history = k < o->db.n;
         row->path = history     ? o->db.item[k]
                     : k < given ? o->examples.item[k - o->db.n]
@@ -505,16 +467,14 @@ int train_gather(train_set *s, const train_options *o)
         TRY(rc);
     }
     if (o->judge_on.n == 0) s->given_n = s->all.n;
-    TRY(check_heat(s, o, true));
 out:
     return rc < 0 ? rc : HPC_OK;
 }
 
-/* ---- which are learnt from ----------------------------------------------------------------------
- */
+/* ---- choice ------------------------------------------------------------------ */
 
-/* The earlier of two metrics comes first, as asked for, or as it tells of a change most surely. */
-static int64_t rank_of(const train_options *o, const char *metric)
+/* Position of a metric in the options, or in the default order. */
+static int64_t rank_of(const hpc_perf_gather_options *o, const char *metric)
 {
     static const char *const usual[] = {
         "cost", "instructions-valgrind", "instructions-hardware", "time", "user", "memory"};
@@ -549,7 +509,7 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int train_choose(train_set *s, const train_options *o)
+int hpc_perf_gather_choose(hpc_perf_gathered *s, const hpc_perf_gather_options *o)
 {
     const hpc_perf_examples *x = &s->all;
     candidate *c = hpc_alloc((size_t)x->n + 1, sizeof *c);

@@ -1,9 +1,8 @@
 /*
- * Files of the measured program, from --program and a compile_commands.json.
+ * Source files of the measured program, from a compile_commands.json.
  */
-#include <string.h>
-
-#include "cmd/predict.h"
+#include "infer/perf/change.h"
+#include "runtime/base/base.h"
 
 enum { DATABASE_BYTES = 256 << 20 };
 
@@ -25,7 +24,7 @@ out:
     return rc;
 }
 
-static int read_database(hpc_perf_program *out, const char *path, hpc_arena *a)
+int hpc_perf_program_read_built(hpc_perf_program *out, const char *path, hpc_arena *a)
 {
     hpc_buf text = {0};
     hpc_json *root = NULL;
@@ -43,11 +42,4 @@ out:
     hpc_json_free(root);
     hpc_buf_release(&text);
     return rc;
-}
-
-int predict_find_program(hpc_perf_program *out, const predict_options *o, hpc_arena *a)
-{
-    *out = (hpc_perf_program){.part = o->program.item, .part_n = o->program.n};
-    int rc = o->database ? read_database(out, o->database, a) : HPC_OK;
-    return rc == HPC_E_IO ? HPC_E_ARG : rc; /* bad usage: there is none */
 }

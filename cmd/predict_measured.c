@@ -1,16 +1,15 @@
 /*
- * predict_measure_tell.c: what was measured where the prediction left it open: each change with its
- * commit, and what was saved.
+ * Results of `perf predict --measure` as text and JSON: changes with their commits, and time saved.
  */
 #include <math.h>
 
 #include "cmd/predict.h"
 
-static void put_culprit(hpc_buf *out, const predict_measured *m, const predict_culprit *c,
+static void put_culprit(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf_culprit *c,
                         const hpc_perf_prediction *p)
 {
     char id[13], before[13];
-    const hpc_perf_told *t = predict_commit_at(m, p, c->to);
+    const hpc_perf_told *t = hpc_perf_measured_commit(m, p, c->to);
     predict_id(id, &m->point[c->to]);
     predict_id(before, &m->point[c->from]);
     hpc_buf_printf(out, "  %s by %.1f %% (%s): ", perf_label_name(c->label), 100 * fabs(c->change),
@@ -26,9 +25,9 @@ static void put_culprit(hpc_buf *out, const predict_measured *m, const predict_c
         hpc_buf_printf(out, "      acknowledged: %s\n", t->said.acknowledged);
 }
 
-static void put_saved(hpc_buf *out, const predict_measured *m)
+static void put_saved(hpc_buf *out, const hpc_perf_measured *m)
 {
-    double saved = predict_saved(m);
+    double saved = hpc_perf_seconds_saved(m);
     hpc_buf_printf(out, "%lld of %lld commits measured", (long long)m->measured,
                    (long long)m->points_n);
     if (m->failed > 0) hpc_buf_printf(out, ", %lld do not build or run", (long long)m->failed);
@@ -40,7 +39,7 @@ static void put_saved(hpc_buf *out, const predict_measured *m)
     hpc_buf_text(out, "\n");
 }
 
-int predict_put_measured(hpc_buf *out, const predict_measured *m, const hpc_perf_prediction *p)
+int predict_put_measured(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf_prediction *p)
 {
     hpc_buf_text(out, "\n");
     put_saved(out, m);
@@ -59,7 +58,7 @@ static void put_id(hpc_json_out *w, const char *key, const hpc_git_id *id)
     hpc_json_put_text(w, key, hex);
 }
 
-void predict_put_measured_json(hpc_json_out *w, const predict_measured *m,
+void predict_put_measured_json(hpc_json_out *w, const hpc_perf_measured *m,
                                const hpc_perf_prediction *p)
 {
     hpc_json_open(w, "measured", '{');
@@ -70,12 +69,12 @@ void predict_put_measured_json(hpc_json_out *w, const predict_measured *m,
     hpc_json_put_int(w, "undecided", m->undecided);
     hpc_json_put_int(w, "measured_now", m->now);
     hpc_json_put_real(w, "seconds", m->seconds);
-    hpc_json_put_real(w, "seconds_saved", predict_saved(m));
+    hpc_json_put_real(w, "seconds_saved", hpc_perf_seconds_saved(m));
     hpc_json_put_bool(w, "complete", !m->stopped);
     hpc_json_open(w, "changes", '[');
     for (int64_t k = 0; k < m->n; k++) {
-        const predict_culprit *c = &m->item[k];
-        const hpc_perf_told *t = predict_commit_at(m, p, c->to);
+        const hpc_perf_culprit *c = &m->item[k];
+        const hpc_perf_told *t = hpc_perf_measured_commit(m, p, c->to);
         hpc_json_open(w, NULL, '{');
         put_id(w, "commit", &m->point[c->to]);
         put_id(w, "base", &m->point[c->from]);

@@ -1,5 +1,5 @@
 /*
- * perf_train_tell.c: what `hpccoder perf train` learnt from, and how good what it learnt is.
+ * Output of `hpccoder perf train`: the training data and the accuracy, as text and JSON.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -7,10 +7,9 @@
 
 #include "cmd/perf_train.h"
 
-/* ---- examples -----------------------------------------------------------------------------------
- */
+/* ---- examples ------------------------------------------------------------------------------- */
 
-static void put_row(hpc_json_out *w, const train_row *r)
+static void put_row(hpc_json_out *w, const hpc_perf_gather_row *r)
 {
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "file", r->path);
@@ -24,7 +23,7 @@ static void put_row(hpc_json_out *w, const train_row *r)
     hpc_json_close(w, '}');
 }
 
-static void say_row(hpc_buf *out, const train_row *r)
+static void say_row(hpc_buf *out, const hpc_perf_gather_row *r)
 {
     hpc_buf_printf(out, "%-32.32s %7lld %7lld %7lld %9lld %10lld %8lld\n",
                    r->repository[0] ? r->repository : r->path, (long long)r->label[HPC_PERF_SLOWER],
@@ -32,15 +31,15 @@ static void say_row(hpc_buf *out, const train_row *r)
                    (long long)r->nothing, (long long)r->undecided, (long long)r->lacking);
 }
 
-void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s)
+void train_print_set(hpc_buf *out, hpc_json_out *json, const hpc_perf_gathered *s)
 {
-    train_row all = {.repository = "all"};
+    hpc_perf_gather_row all = {.repository = "all"};
     if (json) hpc_json_open(json, "sources", '[');
     if (!json)
         hpc_buf_printf(out, "%-32s %7s %7s %7s %9s %10s %8s\n", "examples of", "slower", "same",
                        "faster", "no code*", "undecided", "lacking");
     for (int64_t k = 0; k < s->rows; k++) {
-        const train_row *r = &s->row[k];
+        const hpc_perf_gather_row *r = &s->row[k];
         for (int v = 0; v < HPC_PERF_UNKNOWN; v++) all.label[v] += r->label[v];
         all.nothing += r->nothing;
         all.undecided += r->undecided;
@@ -63,8 +62,7 @@ void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s)
                    (long long)s->learnt_n);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------
- */
+/* ---- figures -------------------------------------------------------------------------------- */
 
 static void put_interval(hpc_json_out *w, const char *key, hpc_perf_interval i)
 {
@@ -133,8 +131,8 @@ static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
     }
 }
 
-void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,
-                          hpc_perf_split split)
+void train_print_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,
+                           hpc_perf_split split)
 {
     static const char *const keys[] = {[HPC_PERF_BY_GROUP] = "by_repository",
                                        [HPC_PERF_BY_TIME] = "by_time",
