@@ -66,26 +66,26 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
+ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer bench cmd
 SHARED := peer spm clang mpi nccl
 $(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
 $(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c $(r)/history/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard $(addprefix runtime/program/,*.c op/*.c run/*.c prove/*.c))
 SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/perf/*.c infer/verify/*.c infer/serve/*.c)
+SRC_bench   := $(wildcard eval/bench/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 $(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
-FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
+FORMATTED   := $(shell find runtime tokenizer corpus model train infer eval cmd tests -name '*.[ch]' -o -name '*.cc')
 
 obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd infer train model program link device corpus tokenizer plot shard proc git source base, \
-        $(B)/libhpc-$(r).a)
+LINK := $(LIBS)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
 OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))

@@ -10,7 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
-#include "cmd/probe.h"
+#include "runtime/device/probe.h"
 #include "cmd/train.h"
 #include "runtime/source/source.h"
 
@@ -50,7 +50,7 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta2 = o->beta2, c.eps = o->eps;
-    c.halves = optimizer_halves(o->halves, c.kind, compute_dtype(o->dtype));
+    c.halves = hpc_round_bf16_find(o->halves, c.kind, compute_dtype(o->dtype));
     c.graft = o->from_sgd || strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
     c.block = o->block, c.burst = o->burst;
     hpc_optimizer_usual(&c);

@@ -39,6 +39,11 @@ typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
  * too, but of JORGE_NEWTON's and JORGE_MOMENTUM's roots the last step alone. All state stays f32.
  */
 typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } hpc_halves;
+/* "auto", then a name for each hpc_halves; NULL-terminated. */
+extern const char *const hpc_round_bf16_names[];
+/* The hpc_halves of such a name for an optimizer kind and the model's dtype. "auto" selects ALL if
+ * the model is bf16 and rounding is known not to slow the optimizer's learning, otherwise NONE. */
+int hpc_round_bf16_find(const char *name, int kind, hpc_dtype dtype);
 
 /* Matrices within blocks are what MUON and all after it precondition. Embeddings, head, norms and
  * biases are treated by the grafting optimizer (MUON, SOAP: Adam), whose step's norm the

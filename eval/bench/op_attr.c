@@ -1,5 +1,5 @@
 /*
- * bench_op_attr.c: attributes of an op from text, by the fields that its row of
+ * op_attr.c: attributes of an op from text, by the fields that its row of
  * the op table names. Whether a value makes sense is the shape rule's affair.
  */
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 static void list_fields(char *out, size_t size, const hpc_op *op)
 {

@@ -1,5 +1,5 @@
 /*
- * bench_op_nop.c: what an instruction costs that does nothing, and what it
+ * op_nop.c: what an instruction costs that does nothing, and what it
  * costs that all workers meet before it.
  *
  * The floors are an empty call and a cache line handed from one thread to
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 enum { INSTRUCTIONS = 10000 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 struct hpc_bench_peers {
     const hpc_peer *const *list;

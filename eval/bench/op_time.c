@@ -1,5 +1,5 @@
 /*
- * bench_op_time.c: how long a case takes, warm, and its peers beside it.
+ * op_time.c: how long a case takes, warm, and its peers beside it.
  *
  * Contestants take turns within one run, for the machine's speed drifts; the
  * threads of each are given time to fall asleep before the next one starts.
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 enum {
     LEAST_REPEATS = 10,
@@ -22,11 +22,25 @@ static const double run_ns = 1e6, long_ns = 5e7; /* of a run: starting must cost
 static const double outputs_most = 0x1p28, cold_most = 0x1p30; /* bytes */
 static const struct timespec pause_time = {.tv_nsec = 10000000};
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double hpc_bench_median(double *x, int64_t n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------- */
 
 static hpc_bench_time summary(double *sample, int64_t n, int calls)
 {
-    double middle = hpc_cmd_median(sample, n);
+    double middle = hpc_bench_median(sample, n);
     return (hpc_bench_time){middle / calls, sample[0] / calls, n};
 }
 

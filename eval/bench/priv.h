@@ -1,22 +1,22 @@
 /*
- * bench_op.h: what the files of `bench op` share: cases, the programs that they
- * become, and what was measured.
+ * priv.h: shared data of the op benchmark (cases, their programs, results), and the
+ * parts of it that the step benchmark uses.
  *
- *   bench_op.c          options, and which cases are meant
- *   bench_op_case.c     the table of cases: what is emitted for each op
- *   bench_op_attr.c     attributes as text
- *   bench_op_program.c  a case as a program on a device, with its inputs
- *   bench_op_time.c     how long it takes, and its peers beside it
- *   bench_op_check.c    how far it is from the reference in double
- *   bench_op_nop.c      what an instruction and a barrier cost
- *   bench_op_peer.c     other people's products
- *   bench_op_report.c   tables and JSON
+ *   op.c          reads the request and selects the cases
+ *   op_case.c     the table of cases: what is emitted for each op
+ *   op_attr.c     attributes as text
+ *   op_program.c  a case as a program on a device, with its inputs
+ *   op_time.c     the time of a case, in alternation with the peers
+ *   op_check.c    its distance from the reference in double precision
+ *   op_nop.c      the cost of an instruction and of a barrier
+ *   op_report.c   tables and JSON
+ *   peers.c       the shared object with the products of other libraries
+ *   step_floor.c  limits of a training step
  */
-#ifndef HPC_CMD_BENCH_OP_H
-#define HPC_CMD_BENCH_OP_H
+#ifndef HPC_BENCH_PRIV_H
+#define HPC_BENCH_PRIV_H
 
-#include "cmd/cmd.h"
-#include "cmd/probe.h"
+#include "eval/bench/bench.h"
 #include "runtime/device/peer/peer.h"
 #include "runtime/program/op/op.h"
 #include "runtime/program/run/run.h"
@@ -28,14 +28,6 @@ enum {
     BENCH_ATTR = 64, /* bytes of the largest attribute struct; checked where it is used */
     BENCH_TEXT = 96
 };
-
-typedef struct hpc_bench_options {
-    hpc_texts op, attr;
-    const char *shape, *dtype, *weights, *isa, *backend;
-    int64_t threads;
-    double seconds;
-    bool peer, cold, json;
-} hpc_bench_options;
 
 /* ---- cases -------------------------------------------------------------------------------- */
 
@@ -169,7 +161,7 @@ typedef struct hpc_bench_result {
 typedef struct hpc_bench_peers hpc_bench_peers;
 
 typedef struct hpc_bench {
-    const hpc_bench_options *o;
+    const hpc_bench_op_options *o;
     hpc_device *device;
     hpc_device_info about;
     hpc_probe *probe;
@@ -211,5 +203,26 @@ bool hpc_bench_product(hpc_peer_product *out, const hpc_bench_job *job, int thre
 /* Time that the limits allow for a call, and which of them: "compute", "memory", "latency". */
 double hpc_bench_floor_ns(const hpc_bench *b, const hpc_bench_result *r, const char **bound);
 int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json);
+
+/* ---- training steps ----------------------------------------------------------------------------
+ */
+
+/* Options of a trainer of that model, with gradient clipping and whole rows. */
+hpc_trainer_options hpc_bench_trainer(const hpc_bench_model *m, const hpc_optimizer_config *o,
+                                      hpc_device_options device);
+/* Fills b with generated loops, bytes as tokens (modulo vocab); each target is the next token. */
+void hpc_bench_text(hpc_batch *b, int64_t vocab, int64_t step);
+
+typedef struct hpc_step_limits {
+    hpc_limits machine;
+    double peer_rate; /* operations a second of the fastest peer's products of the step's shapes */
+    const char *peer; /* NULL: no peer supports such elements */
+} hpc_step_limits;
+typedef struct hpc_step_ruler hpc_step_ruler;
+/* Call it before anything else starts OpenMP: it sets the number of threads of the peers. */
+int hpc_step_ruler_open(hpc_step_ruler **out, const hpc_bench_model *m,
+                        const hpc_device_options *device);
+int hpc_step_ruler_measure(hpc_step_limits *out, hpc_step_ruler *r);
+void hpc_step_ruler_close(hpc_step_ruler *r);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/probe.h"
+#include "runtime/device/probe.h"
 #include "runtime/device/cpu/probe.h"
 
 enum { RUNS = 3, CALLS = 1 << 20, HANDOFFS = 500, BURSTS = 100, SPINS = 4000 };

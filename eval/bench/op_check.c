@@ -1,5 +1,5 @@
 /*
- * bench_op_check.c: how far a case's results are from the reference in double:
+ * op_check.c: how far a case's results are from the reference in double:
  * the same program, on the same inputs as they were rounded.
  *
  * Where the reference would take long the case is cut down, but for the extents
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 static const double flops_most = 2e8, bytes_most = 0x1p26;
 

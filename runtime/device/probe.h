@@ -4,8 +4,8 @@
  * compare with it, so it is measured beside them, with the same instruction set
  * and the same number of threads.
  */
-#ifndef HPC_CMD_PROBE_H
-#define HPC_CMD_PROBE_H
+#ifndef HPC_DEVICE_PROBE_H
+#define HPC_DEVICE_PROBE_H
 
 #include "runtime/device/device.h"
 
