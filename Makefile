@@ -85,7 +85,6 @@ obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(LIBS)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
 OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))
@@ -131,9 +130,9 @@ $(B)/%.o: %.c $(B)/FLAGS
 $(B)/runtime/device/ref/%.o: CFLAGS_tsan += -fno-sanitize=thread -O2
 $(B)/runtime/device/ref/%.o: CFLAGS_asan += $(KFLAGS_asan)
 
-$(B)/hpccoder: $(B)/cmd/main.o $(LINK)
+$(B)/hpccoder: $(B)/cmd/main.o $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+	$(Q)$(LINKER) $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
 
 # Libraries that only one thing needs each, in shared objects that it opens at run time.
 define shared
@@ -177,17 +176,17 @@ UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/
 UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
 UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
 SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LINK) -Wl,--end-group -lcmocka \
+	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LIBS) -Wl,--end-group -lcmocka \
 	    $(LIBRARIES) -o $@
 
 # Fuzz targets are libFuzzer's, so clang builds them: `make fuzz`.
 FUZZERS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 600
-$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LINK)
+$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
 fuzz-run: $(FUZZERS)
 	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
 
@@ -248,5 +247,4 @@ endif
 .DEFAULT_GOAL := all
 .PHONY: all objects tests test check check-long fuzz fuzz-run asan tsan demo deps deps-check deps-lint lint \
         lint-run format install clean help force
-.SECONDARY:
-.DELETE_ON_ERROR:
+.SECONDARY .DELETE_ON_ERROR:
