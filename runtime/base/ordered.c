@@ -1,11 +1,10 @@
 /*
- * pragma_each.c: work on the files of `hpccoder pragma` by several workers, and their results in
- * the order of the command line.
+ * ordered.c: a pool of workers that process items and emit results in order.
  *
- * Workers run ahead of the results by a window of files at most, so that one slow file does not
- * fill the memory with what waits for it.
+ * Workers run ahead of the results by a window of items at most, so that one slow item does not
+ * fill the memory with finished ones.
  */
-#include "cmd/pragma_each.h"
+#include "runtime/base/ordered.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +13,7 @@
 enum { POLL_MS = 100 };
 
 typedef struct queue {
-    const pragma_each_options *o;
+    const hpc_ordered_options *o;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t next, emitted; /* items */
@@ -126,7 +125,7 @@ static int start(queue *q, member *m, int *started)
     return *started > 0 ? HPC_OK : hpc_fail_os(HPC_E_NOMEM, "cannot start a thread for the files");
 }
 
-int pragma_each(int64_t *emitted, const pragma_each_options *o)
+int hpc_ordered_run(int64_t *emitted, const hpc_ordered_options *o)
 {
     queue q = {.o = o};
     int rc, started = 0;
