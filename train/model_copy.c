@@ -24,8 +24,8 @@ typedef struct copying {
     hpc_saved *saved;         /* in place of w: it comes out of a checkpoint */
     hpc_json *record;         /* of that run */
     hpc_json *metadata;       /* of the model; NULL: a run */
-    hpc_dtype dtype;          /* HPC_DTYPE_N: as they are stored */
-    hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
+    hpc_dtype dtype;          /* HPC_DTYPE_N: the stored types */
+    hpc_tokenizer *tokenizer; /* NULL: missing, or this program cannot open it */
     const char *words; /* where that lies: from, or as the run's record says; NULL: nowhere */
     bool from_gguf;    /* not a directory */
     hpc_model_copy_form to;
@@ -112,7 +112,7 @@ out:
     return rc;
 }
 
-/* Whether tokens fit; a tokenizer that is missing, or is none of ours, does not keep the model. */
+/* Warns if tokens exceed the vocabulary. A missing or unknown tokenizer is no error. */
 static int look_at_tokenizer(copying *k)
 {
     char line[640];

@@ -31,7 +31,7 @@ typedef struct hpc_model_copy_result {
     int64_t params;      /* written, with adapters merged */
     hpc_dtype dtype;     /* HPC_DTYPE_N: the stored types */
     double bytes;        /* of the file, or of the weights in the folder */
-    int64_t tokenizer_n; /* tokens of the tokenizer; -1: there is none that this program can use */
+    int64_t tokenizer_n; /* tokens of the tokenizer; -1: missing or not usable */
 } hpc_model_copy_result;
 
 extern const char *const hpc_model_copy_dtypes[]; /* accepted by `dtype`; ends with NULL */

@@ -153,7 +153,7 @@ typedef struct hpc_bench_link_row {
     int64_t bytes;
     double us;             /* of the slowest rank; of a send, half of a round trip */
     double copy_us;        /* of a copy of as many bytes */
-    double peer_us;        /* of MPI's own collective; 0: there is none */
+    double peer_us;        /* of MPI's own collective; 0: not measured */
     double gb_s, bus_gb_s; /* bandwidth, and bandwidth per connection as nccl-tests defines it */
 } hpc_bench_link_row;
 

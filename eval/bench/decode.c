@@ -47,7 +47,7 @@ typedef struct bench {
     hpc_probe *probe;
     hpc_limits limits;
     hpc_serve_io io;
-    double matrix_bytes; /* of what a token multiplies with */
+    double matrix_bytes; /* of all packed matrices */
     double *prompt_s, *token_s;
 } bench;
 

@@ -14,7 +14,7 @@ const char *const hpc_bench_dtypes[] = {"f32", "bf16", "f64", "i8", NULL};
 const char *const hpc_bench_weight_dtypes[] = {"f32",  "bf16", "f16",  "f64",  "q8_0",
                                                "q4_0", "q4_K", "q5_K", "q6_K", NULL};
 
-/* What was asked for, beyond names. */
+/* The parsed options, apart from names. */
 typedef struct request {
     const hpc_bench_op_options *o;
     int64_t shape[BENCH_EXTENTS];
@@ -90,7 +90,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether the table has, before c, one that a given shape, or given attributes, make the same. */
+/* True if the given shape or attributes make c equal to an earlier case of the table. */
 static bool repeats_earlier(const hpc_bench_case *c, const request *q)
 {
     if (q->extent_n == 0 && q->o->attr.n == 0) return false;
@@ -112,7 +112,7 @@ static bool is_meant(const hpc_bench_case *c, const request *q)
     return !repeats_earlier(c, q);
 }
 
-/* Whether "NAME=VALUE" and "NAME", which may end at a blank, speak of the same attribute. */
+/* True if both texts name the same attribute; a text is "NAME=VALUE" or "NAME" up to a blank. */
 static bool same_name(const char *a, const char *b)
 {
     size_t n = strcspn(a, "= ");

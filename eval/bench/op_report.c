@@ -1,5 +1,5 @@
 /*
- * op_report.c: what was measured, as a table for people or as JSON.
+ * op_report.c: results of the op benchmark as a table or as JSON.
  */
 #include <stdio.h>
 #include <string.h>

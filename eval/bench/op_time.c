@@ -1,8 +1,8 @@
 /*
- * op_time.c: how long a case takes, warm, and its peers beside it.
+ * op_time.c: the time of a case with warm caches, in alternation with its peers.
  *
- * Contestants take turns within one run, for the machine's speed drifts; the
- * threads of each are given time to fall asleep before the next one starts.
+ * The machine's speed drifts, so contestants alternate within one run. Before each turn, the
+ * threads of the previous contestant get time to fall asleep.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static int our_turn(void *user)
 typedef struct rival {
     const hpc_peer *peer;
     void *self;
-    hpc_bench_program *prog; /* whose operands it works on */
+    hpc_bench_program *prog; /* it works on the operands of this program */
 } rival;
 
 enum { PRODUCT_Y = 0, PRODUCT_A = 2, PRODUCT_B = 3 }; /* operands of a product */

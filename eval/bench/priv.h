@@ -1,17 +1,6 @@
 /*
  * priv.h: shared data of the op benchmark (cases, their programs, results), and the
  * parts of it that the step benchmark uses.
- *
- *   op.c          reads the request and selects the cases
- *   op_case.c     the table of cases: what is emitted for each op
- *   op_attr.c     attributes as text
- *   op_program.c  a case as a program on a device, with its inputs
- *   op_time.c     the time of a case, in alternation with the peers
- *   op_check.c    its distance from the reference in double precision
- *   op_nop.c      the cost of an instruction and of a barrier
- *   op_report.c   tables and JSON
- *   peers.c       the shared object with the products of other libraries
- *   step_floor.c  limits of a training step
  */
 #ifndef HPC_BENCH_PRIV_H
 #define HPC_BENCH_PRIV_H
@@ -40,9 +29,9 @@ typedef struct hpc_bench_case {
     int64_t shape[BENCH_EXTENTS]; /* as a training step of 124 M parameters has it */
     unsigned shrinks;             /* extents (bit 1 << index) that the comparison may cut down */
     const void *base;             /* attributes to begin with; NULL: zeros */
-    const char *attr;             /* what is set on top: "trans_b act=silu" */
+    const char *attr;             /* set in addition: "trans_b act=silu" */
     bool weighs;                  /* takes weights of any type */
-    bool packed;                  /* those in panels, also where they are no block format */
+    bool packed;                  /* weights in panels, also if their type is not a block format */
     bool extra;                   /* only where no elements are asked for: it has its own */
     hpc_dtype dtype, weights;
     /* What has to be computed before; NULL: nothing. Sets e->ready. */
@@ -166,7 +155,7 @@ typedef struct hpc_bench {
     hpc_device_info about;
     hpc_probe *probe;
     hpc_bench_peers *peers;     /* NULL: none */
-    char peer_note[BENCH_TEXT]; /* why there are none; "" otherwise */
+    char peer_note[BENCH_TEXT]; /* reason for missing peers; "" otherwise */
     hpc_limits limits;          /* the best of all measurements */
     double rate[HPC_RATE_N]; /* of products: the probe's, or the best kernel's where that is more */
     double call_ns, handoff_ns;
@@ -191,13 +180,14 @@ typedef struct hpc_bench_contestant {
 int hpc_bench_alternate(hpc_bench_time *time, const hpc_bench_contestant *c, int n, int calls,
                         double seconds);
 
-/* The peers' shared object, from beside the executable or ../lib/hpccoder; *out NULL and a note
- * when it is not there. isa and threads: as ours, before anything of theirs starts. */
+/* Opens the peers' shared object in the executable's folder or ../lib/hpccoder. If it is missing,
+ * *out is NULL and note gives the reason. Sets the instruction set and the number of threads of the
+ * peers in the environment, so call it before their libraries start. */
 int hpc_bench_peers_open(hpc_bench_peers **out, char note[BENCH_TEXT], const char *isa,
                          int threads);
 void hpc_bench_peers_close(hpc_bench_peers *p);
 const hpc_peer *const *hpc_bench_peers_list(const hpc_bench_peers *p); /* ends with NULL */
-/* Whether the job is a product that others offer too. */
+/* True if the job is a product that peers support. */
 bool hpc_bench_product(hpc_peer_product *out, const hpc_bench_job *job, int threads);
 
 /* Time that the limits allow for a call, and which of them: "compute", "memory", "latency". */

@@ -34,7 +34,7 @@ static bool is_stopped(const queue *q)
     return q->o->stop && __atomic_load_n(q->o->stop, __ATOMIC_ACQUIRE);
 }
 
-/* Takes the next item, once it is within the window; -1: there is none. */
+/* Takes the next item, once it is within the window; -1: no item is left. */
 static int64_t take(queue *q)
 {
     int64_t k = -1;
@@ -114,7 +114,7 @@ static int emit_all(queue *q)
     return rc;
 }
 
-/* As many workers as can be had, one at least. */
+/* Starts at least one worker; fewer than asked for if threads cannot be created. */
 static int start(queue *q, member *m, int *started)
 {
     for (*started = 0; *started < q->o->workers; ++*started) {
