@@ -80,7 +80,7 @@ SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
 VECTORS     := $(wildcard runtime/device/cpu/kernels/vector/*.c)
-FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
+FORMATTED   := $(shell find runtime tokenizer corpus model train infer eval cmd tests -name '*.[ch]' -o -name '*.cc')
 
 obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS) $(if $(filter $(i),$(call width,$(i))),$(VECTORS))))

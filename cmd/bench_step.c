@@ -1,14 +1,12 @@
 /*
- * bench_step.c: whole training steps on generated text: loss, time, rate.
- *
- * Bytes are the tokens, nothing is saved.
+ * bench_step.c: the command `bench step`.
  */
 #include <math.h>
 #include <string.h>
 
-#include "cmd/bench_step.h"
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
+#include "eval/bench/bench.h"
 
 typedef struct step_options {
     model_options model;
@@ -18,202 +16,86 @@ typedef struct step_options {
     bool json, demo, split, floor, peer;
 } step_options;
 
-enum { FLOORS = 64 }; /* steps that the summary is made of: the last ones */
-
-typedef struct bench {
-    const step_options *o;
-    hpc_optimizer_config optimizer;
-    hpc_trainer *trainer;
-    hpc_trainer_plan plan;
-    double tokens;
-    hpc_step_ruler *ruler; /* NULL: nobody asked */
-    hpc_step_limits limits;
-    double registers[FLOORS], peer[FLOORS]; /* parts of a step that the floors are */
-    int64_t floors;
-} bench;
-
-/* Line `n` of an endless program of small loops, so that there is something to learn. */
-static int loop_line(char *out, size_t size, uint64_t n)
+static void put_limits(hpc_json_out *w, const hpc_bench_step_result *r)
 {
-    static const char *const body[] = {
-        "for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i];\n",
-        "#pragma omp parallel for reduction(+:s)\nfor (int i = 0; i < n; i++) s += x[i] * y[i];\n",
-        "for (int j = 0; j < m; j++) c[i * m + j] += a[i * k + l] * b[l * m + j];\n",
-        "MPI_Allreduce(MPI_IN_PLACE, &s, 1, MPI_DOUBLE, MPI_SUM, comm);\n",
-    };
-    uint32_t pick = hpc_random_bits(7, 0, 0, n);
-    return snprintf(out, size, "%s", body[pick % (sizeof body / sizeof *body)]);
+    hpc_json_put_real(w, "limit_gflops", r->limit_rate * 1e-9);
+    hpc_json_put_real(w, "read_gbs", r->read * 1e-9);
+    hpc_json_put_real(w, "of_limits", r->of_limits);
+    if (!r->peer) return;
+    hpc_json_put_text(w, "peer", r->peer);
+    hpc_json_put_real(w, "peer_gflops", r->peer_rate * 1e-9);
+    hpc_json_put_real(w, "of_peer", r->of_peer);
 }
 
-void hpc_bench_text(hpc_batch *b, int64_t vocab, int64_t step)
+static void put_json(hpc_buf *out, const step_options *o, const hpc_bench_step_result *r)
 {
-    char line[160];
-    int used = 0, n = 0;
-    int64_t tokens = b->rows * b->length;
-    uint64_t at = (uint64_t)step * 100000;
-    b->start_n = 0;
-    for (int64_t k = 0; k <= tokens; k++) {
-        if (used == n) {
-            n = loop_line(line, sizeof line, at++);
-            used = 0;
-        }
-        int32_t token = (int32_t)((unsigned char)line[used++] % vocab);
-        if (k > 0) b->targets[k - 1] = token;
-        if (k % b->length == 0) b->start[b->start_n++] = (int32_t)k;
-        if (k == tokens) break;
-        b->tokens[k] = token;
-        b->pos[k] = (int32_t)(k % b->length);
-    }
-    b->counted = b->tokens_n = tokens;
+    double tokens = (double)(o->model.sequences * o->model.length);
+    hpc_json_out w = {.buf = out};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "step", r->step);
+    hpc_json_put_real(&w, "loss", r->loss);
+    hpc_json_put_real(&w, "step_ms", r->seconds * 1e3);
+    hpc_json_put_real(&w, "tokens_per_s", tokens / r->seconds);
+    hpc_json_put_real(&w, "gflops", r->flops / r->seconds * 1e-9);
+    if (o->floor) put_limits(&w, r);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
 }
 
-hpc_trainer_options hpc_bench_trainer(const model_options *m, const hpc_optimizer_config *o,
-                                      hpc_device_options device)
+static void put_line(hpc_buf *out, const step_options *o, const hpc_bench_step_result *r)
 {
-    hpc_trainer_options t = {.model = model_config_of(m),
-                             .optimizer = *o,
-                             .step = {.clip = 1},
-                             .length = m->length,
-                             .rows = m->sequences,
-                             .documents = 1,
-                             .accumulate = 1,
-                             .seed = 1,
-                             .device = device};
-    t.model.positions = m->length;
-    return t;
+    double tokens = (double)(o->model.sequences * o->model.length);
+    hpc_buf_printf(out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s",
+                   (long long)r->step, r->loss, r->seconds * 1e3, tokens / r->seconds,
+                   r->flops / r->seconds * 1e-9);
+    if (o->floor)
+        hpc_buf_printf(out, "  limits %.0f GFLOP/s, %.1f GB/s", r->limit_rate * 1e-9,
+                       r->read * 1e-9);
+    if (o->floor && r->peer) hpc_buf_printf(out, ", %s %.0f", r->peer, r->peer_rate * 1e-9);
+    hpc_buf_text(out, "\n");
 }
 
-static int open_bench(bench *b)
-{
-    const step_options *o = b->o;
-    hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
-    b->optimizer = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    int rc = hpc_optimizer_find(&b->optimizer.kind, o->optimizer);
-    if (rc < 0) return rc;
-    hpc_optimizer_usual(&b->optimizer);
-    if (o->floor) TRY(hpc_step_ruler_open(&b->ruler, &o->model, &device));
-    hpc_trainer_options t = hpc_bench_trainer(&o->model, &b->optimizer, device);
-    t.profile = o->split;
-    rc = hpc_trainer_open(&b->trainer, &t, false);
-    if (rc < 0) return rc;
-    b->plan = hpc_trainer_about(b->trainer);
-    b->tokens = (double)(o->model.sequences * o->model.length);
-out:
-    return rc;
-}
-
-/* Operations at that rate, and what the update reads and writes: parameters and the optimizer's
- * state both, gradients once read. */
-static double floor_of(const bench *b, double flops, double rate)
-{
-    double bytes = 2 * (b->plan.parameter_bytes + b->plan.optimizer_bytes) + b->plan.gradient_bytes;
-    return rate > 0 ? flops / rate + bytes / b->limits.machine.read : 0;
-}
-
-/* The rate of the unit that multiplies the model's elements. */
-static double register_rate(const bench *b)
-{
-    const hpc_limits *l = &b->limits.machine;
-    return compute_dtype(b->o->model.dtype) == HPC_BF16 && l->bf16 > 0 ? l->bf16 : l->f32;
-}
-
-/* A first step touches its memory for the first time: it does not count. */
-static void note_floor(bench *b, int64_t step, double flops, double seconds)
-{
-    int64_t at = b->floors % FLOORS;
-    if (step == 0 && b->o->steps > 1) return;
-    b->registers[at] = floor_of(b, flops, register_rate(b)) / seconds;
-    b->peer[at] = floor_of(b, flops, b->limits.peer_rate) / seconds;
-    b->floors++;
-}
-
-static void put_limits(hpc_json_out *w, const bench *b, double flops, double seconds)
-{
-    hpc_json_put_real(w, "limit_gflops", register_rate(b) * 1e-9);
-    hpc_json_put_real(w, "read_gbs", b->limits.machine.read * 1e-9);
-    hpc_json_put_real(w, "of_limits", floor_of(b, flops, register_rate(b)) / seconds);
-    if (!b->limits.peer) return;
-    hpc_json_put_text(w, "peer", b->limits.peer);
-    hpc_json_put_real(w, "peer_gflops", b->limits.peer_rate * 1e-9);
-    hpc_json_put_real(w, "of_peer", floor_of(b, flops, b->limits.peer_rate) / seconds);
-}
-
-static int put_step(const bench *b, int64_t step, double loss, int64_t ns, double flops)
-{
-    hpc_buf out = {0};
-    double seconds = (double)ns * 1e-9;
-    if (b->o->json) {
-        hpc_json_out w = {.buf = &out};
-        hpc_json_open(&w, NULL, '{');
-        hpc_json_put_int(&w, "step", step);
-        hpc_json_put_real(&w, "loss", loss);
-        hpc_json_put_real(&w, "step_ms", seconds * 1e3);
-        hpc_json_put_real(&w, "tokens_per_s", b->tokens / seconds);
-        hpc_json_put_real(&w, "gflops", flops / seconds * 1e-9);
-        if (b->ruler) put_limits(&w, b, flops, seconds);
-        hpc_json_close(&w, '}');
-        hpc_buf_text(&out, "\n");
-    } else {
-        hpc_buf_printf(&out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s",
-                       (long long)step, loss, seconds * 1e3, b->tokens / seconds,
-                       flops / seconds * 1e-9);
-        if (b->ruler)
-            hpc_buf_printf(&out, "  limits %.0f GFLOP/s, %.1f GB/s", register_rate(b) * 1e-9,
-                           b->limits.machine.read * 1e-9);
-        if (b->ruler && b->limits.peer)
-            hpc_buf_printf(&out, ", %s %.0f", b->limits.peer, b->limits.peer_rate * 1e-9);
-        hpc_buf_text(&out, "\n");
-    }
-    return hpc_cmd_print(&out);
-}
-
-static int take_steps(bench *b)
+static int take_steps(const step_options *o, hpc_bench_step *b, bool *peer)
 {
     int rc = HPC_OK;
-    int64_t shown = b->o->steps > 20 ? b->o->steps / 10 : 1;
-    for (int64_t k = 0; k < b->o->steps; k++) {
-        hpc_trainer_result r;
-        int64_t start = hpc_clock_ns();
-        hpc_bench_text(hpc_trainer_batches(b->trainer)[0], b->o->model.vocab, k);
-        TRY(hpc_trainer_step(&r, b->trainer, k + 1, b->o->lr, INFINITY));
-        double flops = b->plan.step_flops;
-        int64_t ns = hpc_clock_ns() - start;
-        if (hpc_step_refreshes(&b->optimizer, k + 1)) flops += b->plan.refresh_flops;
-        if (b->ruler) {
-            TRY(hpc_step_ruler_measure(&b->limits, b->ruler));
-            note_floor(b, k, flops, (double)ns * 1e-9);
-        }
-        if (k % shown == 0 || k + 1 == b->o->steps) TRY(put_step(b, k, r.loss, ns, flops));
+    int64_t shown = o->steps > 20 ? o->steps / 10 : 1;
+    for (int64_t k = 0; k < o->steps; k++) {
+        hpc_bench_step_result r;
+        hpc_buf out = {0};
+        TRY(hpc_bench_step_run(&r, b));
+        *peer = r.peer != NULL;
+        if (k % shown != 0 && k + 1 != o->steps) continue;
+        o->json ? put_json(&out, o, &r) : put_line(&out, o, &r);
+        TRY(hpc_cmd_print(&out));
     }
 out:
     return rc;
 }
 
 /* Medians, since both change from one minute to the next. */
-static int put_floor(bench *b)
+static int put_floor(hpc_bench_step *b, bool peer)
 {
-    int64_t n = b->floors < FLOORS ? b->floors : FLOORS;
+    double of_limits, of_peer;
+    int64_t n = hpc_bench_step_floor(&of_limits, &of_peer, b);
     hpc_buf out = {0};
-    double registers = 100 * hpc_cmd_median(b->registers, n);
     hpc_buf_printf(&out,
                    "\n"
                    "fraction of the lower bound: %.0f %% with arithmetic at the rate of registers",
-                   registers);
-    if (b->limits.peer)
-        hpc_buf_printf(&out, ", %.0f %% at the rate of the faster peer's products",
-                       100 * hpc_cmd_median(b->peer, n));
+                   100 * of_limits);
+    if (peer)
+        hpc_buf_printf(&out, ", %.0f %% at the rate of the faster peer's products", 100 * of_peer);
     hpc_buf_printf(&out, " (medians of %lld steps)\n", (long long)n);
     return hpc_cmd_print(&out);
 }
 
-/* Where the time went, by phase and op. */
-static int put_split(const bench *b)
+/* The time of all steps by phase and op. */
+static int put_split(const step_options *o, const hpc_bench_step *b)
 {
     hpc_profile_row *row = NULL;
     hpc_buf out = {0};
-    double all = 0, steps = (double)b->o->steps;
+    double all = 0, steps = (double)o->steps;
     int n = 0, rc;
-    TRY(hpc_trainer_profile(&row, &n, b->trainer));
+    TRY(hpc_bench_step_profile(&row, &n, b));
     for (int k = 0; k < n; k++) all += row[k].seconds;
     hpc_buf_printf(&out, "\n%-10s  %-16s  %5s  %9s  %6s  %8s  %7s\n", "phase", "op", "n",
                    "ms a step", "share", "GFLOP/s", "GB/s");
@@ -229,14 +111,13 @@ out:
     return rc;
 }
 
-/* Commands that take such steps and other people's in turns. */
-static int put_peers(const bench *b)
+/* Commands that run such steps in alternation with PyTorch and llm.c. */
+static int put_peers(const step_options *o, int kind)
 {
-    const model_options *m = &b->o->model;
-    int threads = hpc_cmd_threads(b->o->threads);
+    const model_options *m = &o->model;
+    int threads = hpc_cmd_threads(o->threads);
     hpc_buf out = {0};
-    if (!m->tied || m->kv_heads != m->heads || m->dropout > 0 || b->optimizer.kind != HPC_OPT_ADAMW)
-    {
+    if (!m->tied || m->kv_heads != m->heads || m->dropout > 0 || kind != HPC_OPT_ADAMW) {
         hpc_buf_text(&out, "\n"
                            "no peer runs such steps: peers need --tied, equal --kv-heads and "
                            "--heads, adamw and no dropout\n");
@@ -259,20 +140,30 @@ static int put_peers(const bench *b)
 
 static int run(void *options, int argc, char **argv)
 {
-    bench b = {.o = options};
+    const step_options *o = options;
+    hpc_bench_step *b = NULL;
+    bool peer = false;
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    if (b.o->demo && !b.o->json)
+    if (o->demo && !o->json)
         printf("A small transformer of the Llama shape learns from generated HPC loops on your "
                "CPU.\n\n");
-    TRY(open_bench(&b));
-    TRY(take_steps(&b));
-    if (b.ruler && !b.o->json) TRY(put_floor(&b));
-    if (b.o->split && !b.o->json) TRY(put_split(&b));
-    if (b.o->peer && !b.o->json) TRY(put_peers(&b));
+    const model_options *m = &o->model;
+    hpc_bench_step_options s = {
+        .model = {model_config_of(m), m->sequences, m->length},
+        .optimizer = o->optimizer,
+        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads},
+        .steps = o->steps,
+        .lr = o->lr,
+        .profile = o->split,
+        .floor = o->floor};
+    TRY(hpc_bench_step_open(&b, &s));
+    TRY(take_steps(o, b, &peer));
+    if (o->floor && !o->json) TRY(put_floor(b, peer));
+    if (o->split && !o->json) TRY(put_split(o, b));
+    if (o->peer && !o->json) TRY(put_peers(o, hpc_bench_step_optimizer(b)));
 out:
-    hpc_step_ruler_close(b.ruler);
-    hpc_trainer_close(b.trainer);
+    hpc_bench_step_close(b);
     return rc;
 }
 

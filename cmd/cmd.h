@@ -40,8 +40,6 @@ int hpc_cmd_print(hpc_buf *text);
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
 /* The width of text: $COLUMNS, the terminal's, or 80; 20 to 120. (support.c) */
 int hpc_cmd_columns(void);
-/* Of n > 0 numbers, which are put in order. (support.c) */
-double hpc_cmd_median(double *x, int64_t n);
 /* usage.c */
 #define HPC_CMD_CANNOT_WRITE "cannot write to standard output"
 int hpc_cmd_usage(FILE *to); /* the commands; returns an exit code, of bad usage for stderr */

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
-#include "corpus/corpus.h"
+#include "cmd/corpus_print.h"
 
 enum { LIST_MOST = 1 << 26, CLUSTERS_LEAST = 3 };
 
@@ -68,79 +68,10 @@ static int parse_split(double *validation, double *test, const char *text)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-typedef struct spent {
-    double seconds;
-    int64_t peak_bytes;
-} spent;
-
 static int64_t peak_bytes(void)
 {
     struct rusage use;
     return getrusage(RUSAGE_SELF, &use) == 0 ? (int64_t)use.ru_maxrss * 1024 : 0;
-}
-
-static void put_counts(hpc_json_out *w, const char *key, int64_t files, int64_t bytes)
-{
-    hpc_json_open(w, key, '{');
-    hpc_json_put_int(w, "files", files);
-    hpc_json_put_int(w, "bytes", bytes);
-    hpc_json_close(w, '}');
-}
-
-static void write_json(hpc_buf *out, const hpc_harvest_result *r, const spent *s)
-{
-    hpc_json_out w = {.buf = out, .indent = 2};
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_bool(&w, "complete", r->complete);
-    hpc_json_put_int(&w, "repositories", r->repositories_n);
-    hpc_json_put_int(&w, "failed", r->failed_n);
-    put_counts(&w, "read", r->read_n, r->read_bytes);
-    put_counts(&w, "all", r->files_n, r->bytes);
-    hpc_json_open(&w, "kept", '{');
-    hpc_json_put_int(&w, "files", r->kept_n);
-    hpc_json_put_int(&w, "bytes", r->kept_bytes);
-    hpc_json_put_int(&w, "tokens", r->kept_tokens);
-    hpc_json_close(&w, '}');
-    hpc_json_open(&w, "reasons", '{');
-    for (int k = 0; k < HPC_REASON_N; k++)
-        put_counts(&w, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
-    hpc_json_close(&w, '}');
-    hpc_json_open(&w, "splits", '{');
-    for (int k = 0; k < HPC_SPLIT_N; k++)
-        put_counts(&w, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
-    hpc_json_close(&w, '}');
-    hpc_json_put_real(&w, "seconds", s->seconds);
-    hpc_json_put_int(&w, "peak_bytes", s->peak_bytes);
-    hpc_json_close(&w, '}');
-    hpc_buf_text(out, "\n");
-}
-
-static void put_row(hpc_buf *out, const char *name, int64_t files, int64_t bytes)
-{
-    char text[32];
-    hpc_buf_printf(out, "  %-22s %12lld %12s\n", name, (long long)files,
-                   hpc_cmd_bytes(text, (double)bytes));
-}
-
-static void write_table(hpc_buf *out, const hpc_harvest_result *r, const spent *s)
-{
-    char read[32], peak[32];
-    double rate = s->seconds > 0 ? (double)r->read_bytes / s->seconds : 0;
-    hpc_buf_printf(out, "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)",
-                   (long long)r->repositories_n, (long long)r->failed_n, (long long)r->read_n,
-                   hpc_cmd_bytes(read, (double)r->read_bytes), s->seconds, rate * 1e-6);
-    hpc_buf_printf(out, ", peak memory %s\n", hpc_cmd_bytes(peak, (double)s->peak_bytes));
-    if (!r->complete) return;
-    hpc_buf_printf(out, "\n  %-22s %12s %12s\n", "", "files", "bytes");
-    put_row(out, "all", r->files_n, r->bytes);
-    for (int k = 0; k < HPC_REASON_N; k++)
-        if (r->reason_n[k] > 0 || k == HPC_REASON_KEPT)
-            put_row(out, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
-    hpc_buf_printf(out, "\n");
-    for (int k = 0; k < HPC_SPLIT_N; k++)
-        put_row(out, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
-    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\n",
-                   (long long)r->kept_tokens);
 }
 
 /* Of few clusters none can have its share, so nothing is said. Shares are compared as printed. */
@@ -171,13 +102,13 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
     }
 }
 
-static int report(const hpc_harvest_result *r, const harvest_options *o, const spent *s)
+static int report(const hpc_harvest_result *r, const harvest_options *o, const harvest_spent *s)
 {
     hpc_buf text = {0};
     if (o->json)
-        write_json(&text, r, s);
+        hpc_cmd_harvest_json(&text, r, s);
     else
-        write_table(&text, r, s);
+        hpc_cmd_harvest_text(&text, r, s);
     int rc = hpc_cmd_print_report(
         &text, r->complete ? "the corpus is complete in" : "finished work is in", o->out);
     if (rc < 0) return rc;
@@ -227,7 +158,7 @@ static int run(void *options, int argc, char **argv)
     h.stop = hpc_cmd_signals_stop(signals);
     h.user = (void *)"corpus harvest";
     TRY(hpc_corpus_harvest(&result, &h));
-    spent s = {(double)(hpc_clock_ns() - start) * 1e-9, peak_bytes()};
+    harvest_spent s = {(double)(hpc_clock_ns() - start) * 1e-9, peak_bytes()};
     TRY(report(&result, o, &s));
     if (result.complete && !o->quiet) remark_on_splits(&result, &h);
 out:

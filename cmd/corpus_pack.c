@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "corpus/corpus.h"
+#include "cmd/corpus_print.h"
 
 typedef struct pack_options {
     const char *tokenizer, *out, *task, *split, *loops, *perf, *repository, *held_out;
@@ -16,89 +16,18 @@ typedef struct pack_options {
 static const char *const tasks[] = {"code", "pragma", "perf", NULL};
 static const char *const splits[] = {"train", "validation", "test", "all", NULL};
 
-typedef struct part { /* what became of one split */
-    hpc_split split;
-    hpc_pack_result result;
-    double seconds;
-} part;
-
-static int64_t left_out(const hpc_pack_result *r)
+static int report(const pack_part *p, int n, const pack_options *o)
 {
-    int64_t n = r->broad_n;
-    for (int k = 0; k < HPC_REASON_N; k++) n += r->held_out_n[k];
-    return n;
-}
-
-static void put_pairs_json(hpc_json_out *w, const hpc_pack_result *r)
-{
-    hpc_json_open(w, "pairs", '{');
-    hpc_json_put_int(w, "all", r->pairs_n);
-    hpc_json_put_int(w, "left_out", left_out(r));
-    hpc_json_put_int(w, "too_broad", r->broad_n);
-    for (int k = 0; k < HPC_REASON_N; k++)
-        if (r->held_out_n[k] > 0)
-            hpc_json_put_int(w, hpc_reason_name((hpc_reason)k), r->held_out_n[k]);
-    hpc_json_close(w, '}');
-}
-
-static void put_pairs(hpc_buf *out, const hpc_pack_result *r)
-{
-    hpc_buf_printf(out, "  %lld commits with their parents, %lld left out", (long long)r->pairs_n,
-                   (long long)left_out(r));
-    if (r->broad_n > 0) hpc_buf_printf(out, ", %lld too broad", (long long)r->broad_n);
-    for (int k = 0; k < HPC_REASON_N; k++)
-        if (r->held_out_n[k] > 0)
-            hpc_buf_printf(out, ", %lld %s", (long long)r->held_out_n[k],
-                           hpc_reason_name((hpc_reason)k));
-    hpc_buf_text(out, "\n");
-}
-
-static void put_json(hpc_json_out *w, const part *p, bool perf)
-{
-    hpc_json_open(w, NULL, '{');
-    hpc_json_put_text(w, "split", hpc_split_name(p->split));
-    hpc_json_put_bool(w, "complete", p->result.complete);
-    hpc_json_put_int(w, "documents", p->result.documents_n);
-    hpc_json_put_int(w, "tokens", p->result.tokens_n);
-    hpc_json_put_int(w, "bytes", p->result.bytes);
-    hpc_json_put_int(w, "shards", p->result.shards_n);
-    hpc_json_put_int(w, "fim", p->result.fim_n);
-    if (perf) put_pairs_json(w, &p->result);
-    hpc_json_put_real(w, "seconds", p->seconds);
-    hpc_json_close(w, '}');
-}
-
-static int report(const part *p, int n, const pack_options *o)
-{
-    bool json = o->json, perf = strcmp(o->task, "perf") == 0;
+    bool perf = strcmp(o->task, "perf") == 0;
     hpc_buf text = {0};
-    hpc_json_out w = {.buf = &text, .indent = 2};
-    char size[32];
-    if (json) hpc_json_open(&w, NULL, '[');
-    if (!json)
-        hpc_buf_printf(&text, "%-12s %12s %14s %12s %8s\n", "split", "documents", "tokens", "bytes",
-                       "shards");
-    for (int k = 0; k < n; k++) {
-        const hpc_pack_result *r = &p[k].result;
-        if (json) put_json(&w, &p[k], perf);
-        if (!json)
-            hpc_buf_printf(&text, "%-12s %12lld %14lld %12s %8lld%s\n", hpc_split_name(p[k].split),
-                           (long long)r->documents_n, (long long)r->tokens_n,
-                           hpc_cmd_bytes(size, (double)r->bytes), (long long)r->shards_n,
-                           r->complete ? "" : "  not finished");
-        if (!json && perf) put_pairs(&text, r);
-    }
-    if (json) {
-        hpc_json_close(&w, ']');
-        hpc_buf_text(&text, "\n");
-    }
+    o->json ? hpc_cmd_pack_json(&text, p, n, perf) : hpc_cmd_pack_text(&text, p, n, perf);
     return hpc_cmd_print_report(
         &text, p[n - 1].result.complete ? "the data set is complete in" : "complete shards are in",
         o->out);
 }
 
 /* Training on an empty split fails, so it is better known now. */
-static void remark_if_empty(const part *p, const pack_options *o)
+static void remark_if_empty(const pack_part *p, const pack_options *o)
 {
     char line[PATH_MAX + 160];
     if (o->quiet || !p->result.complete || p->result.documents_n > 0) return;
@@ -109,7 +38,7 @@ static void remark_if_empty(const part *p, const pack_options *o)
     hpc_cmd_warn(line, (void *)(uintptr_t) "corpus pack");
 }
 
-static int pack_one(part *p, const hpc_pack_options *common, const char *out, bool all)
+static int pack_one(pack_part *p, const hpc_pack_options *common, const char *out, bool all)
 {
     hpc_pack_options h = *common;
     char folder[PATH_MAX];
@@ -126,12 +55,12 @@ static int pack_one(part *p, const hpc_pack_options *common, const char *out, bo
 
 static int run_all(const pack_options *o, const hpc_pack_options *h)
 {
-    part parts[HPC_SPLIT_N] = {0};
+    pack_part parts[HPC_SPLIT_N] = {0};
     bool all = strcmp(o->split, "all") == 0, complete = true;
     int n = 0, rc = HPC_OK;
     for (int k = 0; k < HPC_SPLIT_N && complete; k++) {
         if (!all && strcmp(o->split, hpc_split_name((hpc_split)k)) != 0) continue;
-        parts[n] = (part){.split = (hpc_split)k};
+        parts[n] = (pack_part){.split = (hpc_split)k};
         TRY(pack_one(&parts[n++], h, o->out, all));
         complete = parts[n - 1].result.complete;
     }

@@ -10,10 +10,10 @@ typedef struct export_options {
     const char *to;
 } export_options;
 
-static const char *const formats[] = {[MODEL_COPY_FOLDER] = "hf",
-                                      [MODEL_COPY_GGUF] = "gguf",
-                                      [MODEL_COPY_PACKED] = "packed",
-                                      [MODEL_COPY_FORM_N] = NULL};
+static const char *const formats[] = {[HPC_MODEL_COPY_FOLDER] = "hf",
+                                      [HPC_MODEL_COPY_GGUF] = "gguf",
+                                      [HPC_MODEL_COPY_PACKED] = "packed",
+                                      [HPC_MODEL_COPY_FORM_N] = NULL};
 
 static int run(void *options, int argc, char **argv)
 {
@@ -22,27 +22,27 @@ static int run(void *options, int argc, char **argv)
         return hpc_fail(
             HPC_E_ARG,
             "name one model directory, FILE.gguf or folder of a run to export; see --help");
-    int to = MODEL_COPY_FOLDER;
-    for (int k = 0; k < MODEL_COPY_FORM_N; k++)
+    int to = HPC_MODEL_COPY_FOLDER;
+    for (int k = 0; k < HPC_MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;
-    if (o->copy.delta_from && *o->copy.delta_from && to != MODEL_COPY_GGUF)
+    if (o->copy.o.delta_from && *o->copy.o.delta_from && to != HPC_MODEL_COPY_GGUF)
         return hpc_fail(HPC_E_ARG, "--delta-from writes a FILE.gguf: add --to gguf");
-    return model_copy("export", argv[0], &o->copy, (model_copy_form)to);
+    return model_copy("export", argv[0], &o->copy, (hpc_model_copy_form)to);
 }
 
 static const hpc_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
-     .offset = offsetof(export_options, copy.out),
+     .offset = offsetof(export_options, copy.o.out),
      .argument = "PATH",
      .help = "Folder to write; created, or empty. With --to gguf: the file, FILE.gguf. With --to "
              "packed: FILE.packed."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
-     .offset = offsetof(export_options, copy.dtype),
+     .offset = offsetof(export_options, copy.o.dtype),
      .argument = "TYPE",
-     .choices = model_copy_dtypes,
+     .choices = hpc_model_copy_dtypes,
      .help =
          "Type of the numbers to write: f32, bf16 or f16, in files also q8_0, q6_K, q4_0 or q4_K. "
          "Default: the type of the model."},
@@ -56,13 +56,13 @@ static const hpc_option options[] = {
              "packed: one file that `complete` maps."},
     {.name = "delta-from",
      .kind = HPC_TEXT,
-     .offset = offsetof(export_options, copy.delta_from),
+     .offset = offsetof(export_options, copy.o.delta_from),
      .argument = "FILE.gguf",
      .help = "With --to gguf: write the differences from this model, in 1.8 bits per parameter, "
              "rounded."},
     {.name = "step",
      .kind = HPC_INT,
-     .offset = offsetof(export_options, copy.step),
+     .offset = offsetof(export_options, copy.o.step),
      .argument = "N",
      .fallback = "0",
      .least = 0,
@@ -70,7 +70,7 @@ static const hpc_option options[] = {
      .help = "For a RUN: step of the checkpoint to export; 0: the newest."},
     {.name = "base",
      .kind = HPC_TEXT,
-     .offset = offsetof(export_options, copy.base),
+     .offset = offsetof(export_options, copy.o.base),
      .argument = "DIR",
      .help = "For a RUN with --lora-rank: the base model, if it is no longer at the recorded path. "
              "Its weights must have the recorded hash."},

@@ -15,21 +15,21 @@ static int run(void *options, int argc, char **argv)
     if (argc != 1)
         return hpc_fail(HPC_E_ARG, "name one model directory or FILE.gguf to import; see --help");
     return model_copy("import", argv[0], &o->copy,
-                      o->packed ? MODEL_COPY_PACKED : MODEL_COPY_FOLDER);
+                      o->packed ? HPC_MODEL_COPY_PACKED : HPC_MODEL_COPY_FOLDER);
 }
 
 static const hpc_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
-     .offset = offsetof(import_options, copy.out),
+     .offset = offsetof(import_options, copy.o.out),
      .argument = "PATH",
      .help = "Folder to write; created, or empty. With --packed: the file, FILE.packed."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
-     .offset = offsetof(import_options, copy.dtype),
+     .offset = offsetof(import_options, copy.o.dtype),
      .argument = "TYPE",
-     .choices = model_copy_dtypes,
+     .choices = hpc_model_copy_dtypes,
      .help = "Type of the numbers to write: f32, bf16 or f16, by default that of config.json. With "
              "--packed: also q8_0, q4_0 or q4_K, by default the stored types."},
     {.name = "packed",

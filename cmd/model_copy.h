@@ -1,30 +1,19 @@
 /*
- * model_copy.h: a model, in a directory, a GGUF file or a checkpoint of a run,
- * checked and written again as one of the first two or packed, as `import` and
- * `export` do.
+ * model_copy.h: the options, the call and the report that `import` and `export` share.
  */
 #ifndef HPC_CMD_MODEL_COPY_H
 #define HPC_CMD_MODEL_COPY_H
 
 #include "cmd/cmd.h"
+#include "train/model_copy.h"
 
 typedef struct model_copy_options {
-    const char *out, *dtype; /* dtype NULL: as it is stored */
-    const char *delta_from;  /* FILE.gguf: write the differences from it; NULL: the whole model */
-    int64_t step;            /* of a run's checkpoint; 0: the newest */
-    const char *base;        /* that the checkpoint's adapters are beside; NULL: the recorded one */
+    hpc_model_copy_options o; /* out, dtype, delta_from, step and base are set by options */
     bool json, quiet;
 } model_copy_options;
 
-extern const char *const model_copy_dtypes[]; /* choices of --dtype */
-typedef enum model_copy_form {
-    MODEL_COPY_FOLDER,
-    MODEL_COPY_GGUF,
-    MODEL_COPY_PACKED,
-    MODEL_COPY_FORM_N
-} model_copy_form;
-/* One stored tensor is in memory at a time. Leaves nothing in `out` when it fails. */
+/* Writes the model and prints a report; command: its name, for warnings. */
 int model_copy(const char *command, const char *from, const model_copy_options *o,
-               model_copy_form to);
+               hpc_model_copy_form to);
 
 #endif

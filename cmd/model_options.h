@@ -24,19 +24,6 @@ static inline hpc_dtype compute_dtype(const char *name)
     return strcmp(name, "bf16") == 0 ? HPC_BF16 : HPC_F32;
 }
 
-static const char *const optimizer_halves_names[] = {"auto", "none", "update", "all", NULL};
-
-/* auto: where the model is of bf16 and the optimizer was found to lose nothing by it. */
-static inline int optimizer_halves(const char *name, int kind, hpc_dtype dtype)
-{
-    bool apt = kind == HPC_OPT_MUON || kind == HPC_OPT_JORGE_MOMENTUM;
-    if (strcmp(name, "auto") == 0)
-        return apt && dtype == HPC_BF16 ? HPC_HALVES_ALL : HPC_HALVES_NONE;
-    return strcmp(name, "all") == 0      ? HPC_HALVES_ALL
-           : strcmp(name, "update") == 0 ? HPC_HALVES_UPDATE
-                                         : HPC_HALVES_NONE;
-}
-
 /* Rows for an option table whose struct holds a model_options at `base`. */
 #define MODEL_INT(field, text, value, base, what)                                                  \
     {                                                                                              \

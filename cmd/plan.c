@@ -90,13 +90,13 @@ out:
     return rc;
 }
 
-int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,
+int hpc_cmd_plan_emit(hpc_plan_step *out, const plan_ask *a, const hpc_model_config *c,
                       const hpc_parallel *q, int64_t sequences)
 {
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_masks *masks = NULL;
     int rc;
-    *out = (plan_step){.model = *c, .parallel = *q};
+    *out = (hpc_plan_step){.model = *c, .parallel = *q};
     hpc_step_options s = {.model = {.tokens = sequences * a->model.length, .sequences = sequences},
                           .clip = 1,
                           .once = a->accumulate == 1,
@@ -114,12 +114,6 @@ int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config 
     TRY(hpc_step_emit(&out->io, out->serial, c, &o, &s));
 out:
     hpc_masks_free(masks);
-    if (rc < 0) hpc_cmd_plan_release(out);
+    if (rc < 0) hpc_plan_release(out);
     return rc;
-}
-
-void hpc_cmd_plan_release(plan_step *s)
-{
-    hpc_program_free(s->serial);
-    s->serial = NULL;
 }

@@ -8,7 +8,7 @@
 #include "cmd/grid_options.h"
 #include "cmd/model_options.h"
 #include "cmd/prune_options.h"
-#include "train/proof.h"
+#include "train/plan_search.h"
 
 typedef struct plan_ask {
     model_options model;
@@ -18,21 +18,12 @@ typedef struct plan_ask {
     int64_t recompute_blocks, accumulate;
 } plan_ask;
 
-/* The step of one rank, for all ranks together, ready to be sharded. */
-typedef struct plan_step {
-    hpc_model_config model;
-    hpc_optimizer_config optimizer;
-    hpc_parallel parallel;
-    hpc_program *serial;
-    hpc_step io;
-} plan_step;
 /* --shape's model, or that of --hidden and so on; the grid's --grid. */
 int hpc_cmd_plan_model(hpc_model_config *out, const plan_ask *a);
 int hpc_cmd_plan_parallel(hpc_parallel *out, const plan_ask *a);
 /* sequences: of a microbatch, of all ranks. */
-int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,
+int hpc_cmd_plan_emit(hpc_plan_step *out, const plan_ask *a, const hpc_model_config *c,
                       const hpc_parallel *q, int64_t sequences);
-void hpc_cmd_plan_release(plan_step *s);
 /* --prune and --gradients, of a step of that model; *masks: what s refers to until it is emitted,
  * NULL: nothing is pruned. */
 int hpc_cmd_plan_prune(hpc_masks **masks, hpc_step_options *s, const prune_options *a,

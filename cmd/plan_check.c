@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-static int check_step(check *c, const plan_step *s)
+static int check_step(check *c, const hpc_plan_step *s)
 {
     hpc_step_ranks *r = hpc_alloc(1, sizeof *r);
     int rc = HPC_E_NOMEM;
@@ -141,7 +141,7 @@ static int run(void *options, int argc, char **argv)
 {
     const check_options *o = options;
     check c = {.o = o};
-    plan_step s = {.serial = NULL};
+    hpc_plan_step s = {.serial = NULL};
     hpc_model_config model;
     hpc_parallel q;
     hpc_buf out = {0};
@@ -156,7 +156,7 @@ static int run(void *options, int argc, char **argv)
     rc = c.order.ok && c.layouts.ok && c.memory.ok ? EXIT_DONE : EXIT_FINDINGS;
 out:
     hpc_buf_release(&out);
-    hpc_cmd_plan_release(&s);
+    hpc_plan_release(&s);
     return rc;
 }
 

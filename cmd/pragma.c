@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/pragma_each.h"
+#include "runtime/base/ordered.h"
 
 enum { FILE_MOST = 16 << 20, WINDOW = 256, PROGRESS_FILES = 10 };
 #define PROGRESS_NS INT64_C(2000000000)
@@ -381,14 +381,14 @@ static int judge_all(run_of_files *r, const int *stop)
     if (!r->file || !r->worker) TRY(HPC_E_NOMEM);
     for (int k = 0; k < workers; k++) r->worker[k] = *r->all;
     if (r->all->json) hpc_json_open(&r->json, NULL, '[');
-    TRY(pragma_each(&done, &(pragma_each_options){.n = r->n,
-                                                  .workers = workers,
-                                                  .window = alone ? 1 : WINDOW,
-                                                  .stop = stop,
-                                                  .work = judge_one,
-                                                  .emit = end_one,
-                                                  .look = show_progress,
-                                                  .user = r}));
+    TRY(hpc_ordered_run(&done, &(hpc_ordered_options){.n = r->n,
+                                                      .workers = workers,
+                                                      .window = alone ? 1 : WINDOW,
+                                                      .stop = stop,
+                                                      .work = judge_one,
+                                                      .emit = end_one,
+                                                      .look = show_progress,
+                                                      .user = r}));
     TRY(print_end(r, done));
     if (done < r->n) {
         fprintf(stderr,

@@ -244,17 +244,3 @@ int hpc_cmd_columns(void)
     if (n <= 0) n = 80;
     return n < 20 ? 20 : n > 120 ? 120 : n;
 }
-
-/* ---- numbers -------------------------------------------------------------------------------- */
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double hpc_cmd_median(double *x, int64_t n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_size);
-    return (x[(n - 1) / 2] + x[n / 2]) / 2;
-}

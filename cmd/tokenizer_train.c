@@ -2,12 +2,11 @@
  * tokenizer_train.c: `hpccoder tokenizer train`: a corpus or plain files to a tokenizer, in a
  * folder that other programs load as well.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "corpus/corpus.h"
+#include "corpus/sample.h"
 #include "model/tokenizer.h"
 
 typedef struct train_options {
@@ -15,148 +14,6 @@ typedef struct train_options {
     int64_t vocab, bytes, seed;
     bool json, quiet;
 } train_options;
-
-/* ---- texts -------------------------------------------------------------------------------- */
-
-/* Files and corpora one after the other. Of too much text, every so many blocks of lines are used,
- * all over it. */
-enum { BLOCK_BYTES = 1 << 12 };
-
-typedef struct texts {
-    char **path;
-    int paths_n, at;    /* at: the one being read */
-    hpc_corpus *corpus; /* of that one, or NULL */
-    int64_t total, position, used, used_n;
-    const train_options *o;
-    hpc_buf file, text; /* a file, and what is used of it */
-} texts;
-
-static bool is_corpus(hpc_buf *name, const char *path)
-{
-    name->n = 0;
-    return hpc_buf_printf(name, "%s/corpus.db", path) == HPC_OK && hpc_file_exists(name->data);
-}
-
-static bool is_folder(hpc_buf *name, const char *path)
-{
-    name->n = 0;
-    return hpc_buf_printf(name, "%s/.", path) == HPC_OK && hpc_file_exists(name->data);
-}
-
-/* Opens path `at` if it is a corpus. */
-static int begin_path(texts *t)
-{
-    const hpc_corpus_filter train = {.splits = 1u << HPC_SPLIT_TRAIN};
-    const char *path = t->path[t->at];
-    int rc = HPC_OK;
-    if (is_corpus(&t->text, path)) {
-        TRY(hpc_corpus_open(&t->corpus, path));
-        TRY(hpc_corpus_select(t->corpus, &train));
-    } else if (is_folder(&t->text, path)) {
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s is a folder but not a corpus; name files, or a corpus from `hpccoder "
-                     "corpus harvest`",
-                     path));
-    }
-    TRY(t->text.failed);
-out:
-    return rc;
-}
-
-static void end_path(texts *t)
-{
-    hpc_corpus_close(t->corpus);
-    t->corpus = NULL;
-    t->at++;
-}
-
-/* How many blocks are due when so many bytes have gone by. */
-static double due(const texts *t, int64_t position)
-{
-    uint64_t seed = (uint64_t)t->o->seed;
-    double begin = (double)(hpc_hash(&seed, sizeof seed, 0) >> 11) * 0x1p-53;
-    double share = (double)t->o->bytes / (double)t->total;
-    return floor((double)position / BLOCK_BYTES * share + begin);
-}
-
-/* Copies what is used of `file` to `text`. */
-static int draw(texts *t)
-{
-    bool all = t->o->bytes == 0 || t->total <= t->o->bytes;
-    t->text.n = 0;
-    for (size_t at = 0, n; at < t->file.n; at += n) {
-        n = t->file.n - at;
-        if (!all && n > BLOCK_BYTES) {
-            const char *from = t->file.data + at + BLOCK_BYTES;
-            const char *end = memchr(from, '\n', t->file.n - at - BLOCK_BYTES);
-            if (end) n = (size_t)(end + 1 - t->file.data) - at;
-        }
-        int64_t next = t->position + (int64_t)n;
-        if (all || due(t, next) > due(t, t->position))
-            if (hpc_buf_add(&t->text, t->file.data + at, n) < 0) return t->text.failed;
-        t->position = next;
-    }
-    return HPC_OK;
-}
-
-/* One file of path `at`: 1, or 0 when it has no more. measure: only its size is wanted. */
-static int next_file(texts *t, bool measure)
-{
-    int rc = HPC_OK;
-    hpc_corpus_file row;
-    hpc_file_view view = {0};
-    t->file.n = 0;
-    if (t->corpus) {
-        TRY(hpc_corpus_next(&row, t->corpus));
-        if (rc == 0) return 0;
-        if (measure) t->total += row.stored_bytes;
-        if (!measure) TRY(hpc_corpus_read(&t->file, t->corpus, &row));
-    } else {
-        TRY(hpc_file_open(&view, t->path[t->at]));
-        if (measure) t->total += (int64_t)view.bytes;
-        if (!measure) TRY(hpc_buf_add(&t->file, view.data, view.bytes));
-    }
-    rc = 1;
-out:
-    hpc_file_close(&view);
-    return rc;
-}
-
-/* What is used of the next file. 1, or 0 at the end. */
-static int next_text(const char **text, size_t *n, void *user)
-{
-    texts *t = user;
-    int rc = HPC_OK;
-    while (t->at < t->paths_n) {
-        if (!t->corpus) TRY(begin_path(t));
-        TRY(next_file(t, false));
-        if (rc == 0 || !t->corpus) end_path(t);
-        TRY(draw(t));
-        if (t->text.n == 0) continue;
-        *text = t->text.data;
-        *n = t->text.n;
-        t->used += (int64_t)t->text.n;
-        t->used_n++;
-        return 1;
-    }
-    rc = 0;
-out:
-    return rc;
-}
-
-static int measure_all(texts *t)
-{
-    int rc = HPC_OK;
-    while (t->at < t->paths_n) {
-        if (!t->corpus) TRY(begin_path(t));
-        TRY(next_file(t, true));
-        if (rc == 0 || !t->corpus) end_path(t);
-    }
-    rc = HPC_OK;
-    t->at = 0;
-out:
-    return rc;
-}
 
 /* ---- what is written ------------------------------------------------------------------------ */
 
@@ -220,7 +77,8 @@ out:
     return rc;
 }
 
-static int report(const texts *from, const train_options *o, const hpc_tokenizer *t, int64_t ns)
+static int report(const hpc_text_sample *from, const train_options *o, const hpc_tokenizer *t,
+                  int64_t ns)
 {
     hpc_buf out = {0};
     char size[32];
@@ -257,12 +115,12 @@ static void watch(const char *line, void *user)
     if (size) hpc_progress_update(user, strtoll(size + 6, NULL, 10), NULL);
 }
 
-static int run_training(hpc_buf *model, texts *from, const train_options *o)
+static int run_training(hpc_buf *model, hpc_text_sample *from, const train_options *o)
 {
     const char *marks[HPC_MARK_N] = {0};
     char library[PATH_MAX];
     hpc_progress progress;
-    hpc_tokenizer_text text = {.next = next_text, .user = from};
+    hpc_tokenizer_text text = {.next = hpc_text_sample_next, .user = from};
     hpc_tokenizer_train_options options = HPC_TOKENIZER_TRAIN_DEFAULTS;
     int rc = HPC_OK;
     for (int m = 1; m < HPC_MARK_N; m++) marks[m - 1] = hpc_mark_text((hpc_mark)m);
@@ -287,14 +145,14 @@ out:
 static int run(void *options, int argc, char **argv)
 {
     const train_options *o = options;
-    texts from = {.path = argv, .paths_n = argc, .o = o};
+    hpc_text_sample from = {.path = argv, .paths_n = argc, .bytes = o->bytes, .seed = o->seed};
     hpc_buf model = {0};
     hpc_tokenizer *t = NULL;
     int64_t start = hpc_clock_ns();
     int rc = HPC_OK;
     if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; see --help"));
     if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is missing: a folder, or a file NAME.model"));
-    TRY(measure_all(&from));
+    TRY(hpc_text_sample_measure(&from));
     if (!ends_with(o->out, ".model")) { /* now: nobody wants to hear of it after an hour */
         TRY(hpc_file_mkdir(o->out));
         TRY(hpc_file_sweep(o->out));
@@ -308,9 +166,7 @@ static int run(void *options, int argc, char **argv)
 out:
     hpc_tokenizer_close(t);
     hpc_buf_release(&model);
-    hpc_corpus_close(from.corpus);
-    hpc_buf_release(&from.file);
-    hpc_buf_release(&from.text);
+    hpc_text_sample_release(&from);
     return rc;
 }
 

@@ -30,6 +30,10 @@ typedef struct train_options {
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
+/* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
+ * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
+int hpc_cmd_train_base(train_options *o, hpc_arena *a);
+int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c: what --recompute asks for; in its place, what fits --memory, on a grid as all its
  * ranks can, and collective; and what a step needs, printed. */
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);

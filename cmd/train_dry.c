@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/probe.h"
+#include "runtime/device/probe.h"
 #include "cmd/train.h"
 
 static double bytes_of(const hpc_trainer_plan *p)

@@ -338,7 +338,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, halves),
      .fallback = "auto",
-     .choices = optimizer_halves_names,
+     .choices = hpc_round_bf16_names,
      .help =
          "Products of the optimizer with operands rounded to bf16. update: those of muon and of "
          "preconditioned updates; all: also those of refreshes, except for most steps of the root "

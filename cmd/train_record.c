@@ -20,7 +20,7 @@ static train_options decided(const train_options *o, const hpc_training_options 
     plain.beta1 = c->beta1, plain.momentum = c->momentum, plain.decay = c->decay;
     plain.graft = c->graft == HPC_GRAFT_SGD ? "sgd" : "adam";
     plain.from_sgd = false; /* lr, decay and graft are as it made them */
-    plain.halves = optimizer_halves_names[1 + c->halves];
+    plain.halves = hpc_round_bf16_names[1 + c->halves];
     plain.interval = c->interval, plain.average = c->average, plain.even = c->even;
     plain.ridge = c->ridge, plain.newton = c->newton;
     plain.vocab = m->vocab, plain.hidden = m->hidden, plain.layers = m->layers;

@@ -20,6 +20,17 @@ const char *const hpc_optimizer_names[] = {[HPC_OPT_SGD] = "sgd",
                                            NULL};
 
 const char *const hpc_gradients_names[] = {"auto", "f32", "bf16", NULL};
+const char *const hpc_round_bf16_names[] = {"auto", "none", "update", "all", NULL};
+
+int hpc_round_bf16_find(const char *name, int kind, hpc_dtype dtype)
+{
+    bool apt = kind == HPC_OPT_MUON || kind == HPC_OPT_JORGE_MOMENTUM;
+    if (strcmp(name, "auto") == 0)
+        return apt && dtype == HPC_BF16 ? HPC_HALVES_ALL : HPC_HALVES_NONE;
+    return strcmp(name, "all") == 0      ? HPC_HALVES_ALL
+           : strcmp(name, "update") == 0 ? HPC_HALVES_UPDATE
+                                         : HPC_HALVES_NONE;
+}
 
 int hpc_optimizer_find(int *kind, const char *name)
 {

@@ -185,6 +185,8 @@ int hpc_saved_read(float *out, const hpc_model_tensor *t,
 typedef struct hpc_run_tokens hpc_run_tokens;
 bool hpc_run_tokens_there(const char *path); /* does a folder or GGUF have one? */
 int hpc_run_tokens_open(hpc_run_tokens **out, const char *path);
+/* The ids of n texts that the pairs objective needs. HPC_E_ARG: the tokenizer at path lacks one. */
+int hpc_run_tokens_find(int32_t *id, const char *path, const char *const *text, int n);
 void hpc_run_tokens_close(hpc_run_tokens *k);
 const hpc_tokenizer *hpc_run_tokens_of(const hpc_run_tokens *k);
 

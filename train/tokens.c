@@ -65,3 +65,19 @@ int run_tokens_copy(const hpc_run_tokens *k, const char *dir)
 {
     return hpc_model_tokenizer_copy(dir, k->path);
 }
+
+int hpc_run_tokens_find(int32_t *id, const char *path, const char *const *text, int n)
+{
+    hpc_run_tokens *tokens = NULL;
+    int rc;
+    TRY(hpc_run_tokens_open(&tokens, path));
+    for (int k = 0; k < n; k++) {
+        id[k] = hpc_tokenizer_find(hpc_run_tokens_of(tokens), text[k]);
+        if (id[k] < 0)
+            TRY(hpc_fail(HPC_E_ARG, "%s has no token for %s, which objective=pairs needs", path,
+                         text[k]));
+    }
+out:
+    hpc_run_tokens_close(tokens);
+    return rc;
+}

@@ -38,6 +38,11 @@ typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
  * all. In the roots of JORGE_NEWTON and JORGE_MOMENTUM only the last step rounds. All state stays
  * f32. */
 typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } hpc_halves;
+/* "auto", then a name for each hpc_halves; NULL-terminated. */
+extern const char *const hpc_round_bf16_names[];
+/* The hpc_halves of such a name for an optimizer kind and the model's dtype. "auto" selects ALL if
+ * the model is bf16 and rounding is known not to slow the optimizer's learning, otherwise NONE. */
+int hpc_round_bf16_find(const char *name, int kind, hpc_dtype dtype);
 
 /* MUON and all later kinds precondition the matrices of the blocks. The grafting optimizer (MUON,
  * SOAP: Adam) updates embeddings, head, norms and biases, and gives the norm of each preconditioned

@@ -1,5 +1,5 @@
 /*
- * Tests of cmd/pragma_each.c and cmd/pragma.c: many files on several workers with results in
+ * Tests of runtime/base/ordered.c and cmd/pragma.c: many files on several workers with results in
  * order, Ctrl-C, and files that crash libclang.
  */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/pragma_each.h"
+#include "runtime/base/ordered.h"
 #include "tests/source/check.h"
 #include "tests/support/folder.h"
 #include "tests/support/expect.h"
@@ -226,13 +226,13 @@ static int emit(int64_t k, void *user)
 
 static int each(int64_t *emitted, items *x, int64_t window)
 {
-    return pragma_each(emitted, &(pragma_each_options){.n = 64,
-                                                       .workers = 4,
-                                                       .window = window,
-                                                       .stop = &x->stop,
-                                                       .work = work,
-                                                       .emit = emit,
-                                                       .user = x});
+    return hpc_ordered_run(emitted, &(hpc_ordered_options){.n = 64,
+                                                           .workers = 4,
+                                                           .window = window,
+                                                           .stop = &x->stop,
+                                                           .work = work,
+                                                           .emit = emit,
+                                                           .user = x});
 }
 
 static void items_are_emitted_in_order_within_the_window(void **state)

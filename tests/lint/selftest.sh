@@ -95,6 +95,7 @@ END
 echo 'inner runtime/base/inner -' >>tests/lint/rooms
 # No offences are left to this tree, and its subjects count from its first commit on.
 : >tests/lint/words_left.txt
+: >tests/lint/commands_left
 commit() { # subject
     git -c user.name=t -c user.email=t@t commit -q --allow-empty -m "$1"
 }
@@ -181,6 +182,8 @@ yes 'int hpc_bad(void);' | head -n 600 | sed '1i /* bad.c: long. */' |
     planted sizes runtime/base/bad.c '601 lines, at most 600'
 yes 'int hpc_bad(void);' | head -n 300 | sed '1i /* bad.h: long. */' |
     planted sizes runtime/base/bad.h '301 lines, at most 300'
+yes 'int hpc_bad(void);' | head -n 300 | sed '1i /* bad.c: a long command. */' |
+    planted sizes cmd/bad.c '301 lines, at most 300'
 yes '# nothing' | head -n 251 | planted sizes Makefile '251 lines, at most 250'
 {
     printf '/* bad.c: a long function. */\nint hpc_bad(int x)\n{\n'

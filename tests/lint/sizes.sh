@@ -1,14 +1,19 @@
 #!/bin/sh
 # sizes.sh: what stays short stays readable. Files have at most 600 lines, headers 300, the
-# Makefile 250; functions 80, and 120 where kernels are. Lines have at most 100 columns.
+# Makefile 250, files of cmd 300; functions 80, and 120 where kernels are. Lines have at most 100 columns.
 # Functions are found by the formatter's shape: "{" and "}" alone in the first column.
 . tests/lint/lib.sh
 files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
+    # Commands that still hold library code, with their present length: this list may only shrink.
+    BEGIN { while ((getline line < "tests/lint/commands_left") > 0) { split(line, f, " "); left[f[1]] = f[2] } }
     function limit_of(file) {
         if (file == "Makefile") return 250
+        if (file in left) return left[file]
+        if (file ~ /^cmd\/.*\.c$/) return 300
         return file ~ /\.(h|cuh)$/ ? 300 : 600
     }
     function finish() {
+        if (file in left && lines > 300) long[file] = 1
         if (file != "" && lines > limit_of(file))
             print file ":" lines ": " lines " lines, at most " limit_of(file)
     }
@@ -31,4 +36,8 @@ files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
             print file ":" start ": " name " has " FNR - start + 1 " lines, at most " most
         start = 0
     }
-    END { finish() }' | report 'too long'
+    END {
+        finish()
+        for (file in left)
+            if (!(file in long)) print "tests/lint/commands_left: remove " file
+    }' | report 'too long'

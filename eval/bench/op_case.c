@@ -1,5 +1,5 @@
 /*
- * bench_op_case.c: the table of cases: which instruction is measured on which
+ * op_case.c: the table of cases: which instruction is measured on which
  * operands, and the extents that it has in a step of a 124 M parameter model.
  *
  * To add an op: a function that emits it, and a row. Nothing here runs anything.
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 #define EXTENTS(...)                                                                               \
     (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \

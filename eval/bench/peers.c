@@ -1,8 +1,8 @@
 /*
- * bench_op_peer.c: the shared object with other people's products, and what
- * has to be said to their libraries before they start.
+ * peers.c: the shared object with the products of other libraries, and the environment variables
+ * that configure these libraries before they start.
  *
- * It is never unloaded: their threads outlive every call.
+ * It is never unloaded: the libraries' threads outlive every call.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 struct hpc_bench_peers {
     const hpc_peer *const *list;

@@ -1,5 +1,5 @@
 /*
- * bench_op_check.c: how far a case's results are from the reference in double:
+ * op_check.c: how far a case's results are from the reference in double:
  * the same program, on the same inputs as they were rounded.
  *
  * Where the reference would take long the case is cut down, but for the extents
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 static const double flops_most = 2e8, bytes_most = 0x1p26;
 
@@ -26,7 +26,7 @@ static hpc_cost cost_of(const hpc_program *p)
     return sum;
 }
 
-/* Halves the largest extent that may shrink, in whole blocks; false when there is none. */
+/* Halves the largest extent that may shrink, in whole blocks; false if no extent can shrink. */
 static bool shrink(hpc_bench_job *job)
 {
     int64_t grain = hpc_dtype_get(job->weights)->block, *largest = NULL;
@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* Whether element k lies below the run-time extent of a value of type t. */
+/* True if element k lies below the run-time extent of a value of type t. */
 static bool is_live(const hpc_type *t, const double *count, int64_t k)
 {
     int64_t inner = 1;

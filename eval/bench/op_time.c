@@ -1,15 +1,15 @@
 /*
- * bench_op_time.c: how long a case takes, warm, and its peers beside it.
+ * op_time.c: the time of a case with warm caches, in alternation with its peers.
  *
- * Contestants take turns within one run, for the machine's speed drifts; the
- * threads of each are given time to fall asleep before the next one starts.
+ * The machine's speed drifts, so contestants alternate within one run. Before each turn, the
+ * threads of the previous contestant get time to fall asleep.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 enum {
     LEAST_REPEATS = 10,
@@ -22,11 +22,25 @@ static const double run_ns = 1e6, long_ns = 5e7; /* of a run: starting must cost
 static const double outputs_most = 0x1p28, cold_most = 0x1p30; /* bytes */
 static const struct timespec pause_time = {.tv_nsec = 10000000};
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double hpc_bench_median(double *x, int64_t n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------- */
 
 static hpc_bench_time summary(double *sample, int64_t n, int calls)
 {
-    double middle = hpc_cmd_median(sample, n);
+    double middle = hpc_bench_median(sample, n);
     return (hpc_bench_time){middle / calls, sample[0] / calls, n};
 }
 
@@ -77,7 +91,7 @@ static int our_turn(void *user)
 typedef struct rival {
     const hpc_peer *peer;
     void *self;
-    hpc_bench_program *prog; /* whose operands it works on */
+    hpc_bench_program *prog; /* it works on the operands of this program */
 } rival;
 
 enum { PRODUCT_Y = 0, PRODUCT_A = 2, PRODUCT_B = 3 }; /* operands of a product */

@@ -1,14 +1,13 @@
 /*
- * bench_op_nop.c: what an instruction costs that does nothing, and what it
- * costs that all workers meet before it.
+ * op_nop.c: the cost of an instruction that does nothing, and of a barrier of all workers.
  *
- * The floors are an empty call and a cache line handed from one thread to
- * another, measured in the same run.
+ * Their lower bounds are an empty call and the transfer of a cache line between two threads,
+ * measured in the same run.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 enum { INSTRUCTIONS = 10000 };
 
@@ -65,7 +64,7 @@ static int add_result(hpc_bench *b, const hpc_bench_case *c, const char *what, h
     return HPC_OK;
 }
 
-/* What the chain takes more, by barriers; nothing where there are none. */
+/* The additional time of the chain, divided by its barriers; barriers > 0. */
 static hpc_bench_time barrier_time(hpc_bench_time chain, hpc_bench_time plain, int64_t barriers)
 {
     double share = (double)INSTRUCTIONS / (double)barriers;

@@ -1,8 +1,8 @@
 /*
- * probe.c: running the probes on a device's threads, and reading the clock.
+ * probe.c: runs the probes on the threads of a device and reads the clock.
  *
- * Every figure is the best of a few short runs: what is sought is a limit, and
- * whatever else the machine does can only hide it.
+ * Every figure is the best of a few short runs: it is a limit, and other load on the machine can
+ * only hide it.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/probe.h"
+#include "runtime/device/probe.h"
 #include "runtime/device/cpu/probe.h"
 
 enum { RUNS = 3, CALLS = 1 << 20, HANDOFFS = 500, BURSTS = 100, SPINS = 4000 };
@@ -24,7 +24,7 @@ struct hpc_probe {
     size_t bytes;
 };
 
-/* One line that the kernel tells of a cache of the first CPU; "" where there is none. */
+/* Reads one line of the kernel's facts on a cache of the first CPU; "" if it is missing. */
 static void read_fact(char *out, size_t size, int index, const char *name)
 {
     char path[96];
@@ -200,7 +200,7 @@ static int measure_reading(double *out, hpc_probe *p)
         hpc_barrier_init(&r.meet, hpc_pool_n(p->pool));
         int rc = hpc_pool_run(p->pool, run_reading, &r);
         if (rc < 0) return rc;
-        hpc_assert(r.sum != 0); /* what was touched has been read */
+        hpc_assert(r.sum != 0); /* the data has been read */
         double rate = (double)p->bytes / (double)(r.ns > 0 ? r.ns : 1) * 1e9;
         if (rate > *out) *out = rate;
     }

@@ -1,11 +1,10 @@
 /*
- * probe.h: what this machine allows a device: arithmetic in registers, reading
- * of memory, an instruction and a handing over that do nothing. Benchmarks
- * compare with it, so it is measured beside them, with the same instruction set
- * and the same number of threads.
+ * probe.h: measured limits of a device: arithmetic in registers, memory bandwidth, an empty call
+ * and the handoff of a cache line. Benchmarks measure them in the same run, with the same
+ * instruction set and number of threads.
  */
-#ifndef HPC_CMD_PROBE_H
-#define HPC_CMD_PROBE_H
+#ifndef HPC_DEVICE_PROBE_H
+#define HPC_DEVICE_PROBE_H
 
 #include "runtime/device/device.h"
 

@@ -1,5 +1,5 @@
 /*
- * bench_op_program.c: a case as a program of two segments, what has to be
+ * op_program.c: a case as a program of two segments, what has to be
  * computed before and what is measured, with its inputs drawn and written.
  *
  * Every output is kept, so that repetitions neither share memory nor wait for
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 enum {
     CHUNK = 1 << 16, /* elements drawn at a time: whole blocks of every format */

@@ -1,10 +1,10 @@
 /*
- * bench_op_report.c: what was measured, as a table for people or as JSON.
+ * op_report.c: results of the op benchmark as a table or as JSON.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 /* ---- text of a result ----------------------------------------------------------------------- */
 

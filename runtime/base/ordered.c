@@ -1,11 +1,10 @@
 /*
- * pragma_each.c: work on the files of `hpccoder pragma` by several workers, and their results in
- * the order of the command line.
+ * ordered.c: a pool of workers that process items and emit results in order.
  *
- * Workers run ahead of the results by a window of files at most, so that one slow file does not
- * fill the memory with what waits for it.
+ * Workers run ahead of the results by a window of items at most, so that one slow item does not
+ * fill the memory with finished ones.
  */
-#include "cmd/pragma_each.h"
+#include "runtime/base/ordered.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +13,7 @@
 enum { POLL_MS = 100 };
 
 typedef struct queue {
-    const pragma_each_options *o;
+    const hpc_ordered_options *o;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t next, emitted; /* items */
@@ -35,7 +34,7 @@ static bool is_stopped(const queue *q)
     return q->o->stop && __atomic_load_n(q->o->stop, __ATOMIC_ACQUIRE);
 }
 
-/* Takes the next item, once it is within the window; -1: there is none. */
+/* Takes the next item, once it is within the window; -1: no item is left. */
 static int64_t take(queue *q)
 {
     int64_t k = -1;
@@ -115,7 +114,7 @@ static int emit_all(queue *q)
     return rc;
 }
 
-/* As many workers as can be had, one at least. */
+/* Starts at least one worker; fewer than asked for if threads cannot be created. */
 static int start(queue *q, member *m, int *started)
 {
     for (*started = 0; *started < q->o->workers; ++*started) {
@@ -126,7 +125,7 @@ static int start(queue *q, member *m, int *started)
     return *started > 0 ? HPC_OK : hpc_fail_os(HPC_E_NOMEM, "cannot start a thread for the files");
 }
 
-int pragma_each(int64_t *emitted, const pragma_each_options *o)
+int hpc_ordered_run(int64_t *emitted, const hpc_ordered_options *o)
 {
     queue q = {.o = o};
     int rc, started = 0;

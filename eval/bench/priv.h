@@ -1,22 +1,11 @@
 /*
- * bench_op.h: what the files of `bench op` share: cases, the programs that they
- * become, and what was measured.
- *
- *   bench_op.c          options, and which cases are meant
- *   bench_op_case.c     the table of cases: what is emitted for each op
- *   bench_op_attr.c     attributes as text
- *   bench_op_program.c  a case as a program on a device, with its inputs
- *   bench_op_time.c     how long it takes, and its peers beside it
- *   bench_op_check.c    how far it is from the reference in double
- *   bench_op_nop.c      what an instruction and a barrier cost
- *   bench_op_peer.c     other people's products
- *   bench_op_report.c   tables and JSON
+ * priv.h: shared data of the op benchmark (cases, their programs, results), and the
+ * parts of it that the step benchmark uses.
  */
-#ifndef HPC_CMD_BENCH_OP_H
-#define HPC_CMD_BENCH_OP_H
+#ifndef HPC_BENCH_PRIV_H
+#define HPC_BENCH_PRIV_H
 
-#include "cmd/cmd.h"
-#include "cmd/probe.h"
+#include "eval/bench/bench.h"
 #include "runtime/device/peer/peer.h"
 #include "runtime/program/op/op.h"
 #include "runtime/program/run/run.h"
@@ -29,14 +18,6 @@ enum {
     BENCH_TEXT = 96
 };
 
-typedef struct hpc_bench_options {
-    hpc_texts op, attr;
-    const char *shape, *dtype, *weights, *isa, *backend;
-    int64_t threads;
-    double seconds;
-    bool peer, cold, json;
-} hpc_bench_options;
-
 /* ---- cases -------------------------------------------------------------------------------- */
 
 typedef struct hpc_bench_emitter hpc_bench_emitter;
@@ -48,9 +29,9 @@ typedef struct hpc_bench_case {
     int64_t shape[BENCH_EXTENTS]; /* as a training step of 124 M parameters has it */
     unsigned shrinks;             /* extents (bit 1 << index) that the comparison may cut down */
     const void *base;             /* attributes to begin with; NULL: zeros */
-    const char *attr;             /* what is set on top: "trans_b act=silu" */
+    const char *attr;             /* set in addition: "trans_b act=silu" */
     bool weighs;                  /* takes weights of any type */
-    bool packed;                  /* those in panels, also where they are no block format */
+    bool packed;                  /* weights in panels, also if their type is not a block format */
     bool extra;                   /* only where no elements are asked for: it has its own */
     hpc_dtype dtype, weights;
     /* What has to be computed before; NULL: nothing. Sets e->ready. */
@@ -169,12 +150,12 @@ typedef struct hpc_bench_result {
 typedef struct hpc_bench_peers hpc_bench_peers;
 
 typedef struct hpc_bench {
-    const hpc_bench_options *o;
+    const hpc_bench_op_options *o;
     hpc_device *device;
     hpc_device_info about;
     hpc_probe *probe;
     hpc_bench_peers *peers;     /* NULL: none */
-    char peer_note[BENCH_TEXT]; /* why there are none; "" otherwise */
+    char peer_note[BENCH_TEXT]; /* reason for missing peers; "" otherwise */
     hpc_limits limits;          /* the best of all measurements */
     double rate[HPC_RATE_N]; /* of products: the probe's, or the best kernel's where that is more */
     double call_ns, handoff_ns;
@@ -199,17 +180,39 @@ typedef struct hpc_bench_contestant {
 int hpc_bench_alternate(hpc_bench_time *time, const hpc_bench_contestant *c, int n, int calls,
                         double seconds);
 
-/* The peers' shared object, from beside the executable or ../lib/hpccoder; *out NULL and a note
- * when it is not there. isa and threads: as ours, before anything of theirs starts. */
+/* Opens the peers' shared object in the executable's folder or ../lib/hpccoder. If it is missing,
+ * *out is NULL and note gives the reason. Sets the instruction set and the number of threads of the
+ * peers in the environment, so call it before their libraries start. */
 int hpc_bench_peers_open(hpc_bench_peers **out, char note[BENCH_TEXT], const char *isa,
                          int threads);
 void hpc_bench_peers_close(hpc_bench_peers *p);
 const hpc_peer *const *hpc_bench_peers_list(const hpc_bench_peers *p); /* ends with NULL */
-/* Whether the job is a product that others offer too. */
+/* True if the job is a product that peers support. */
 bool hpc_bench_product(hpc_peer_product *out, const hpc_bench_job *job, int threads);
 
 /* Time that the limits allow for a call, and which of them: "compute", "memory", "latency". */
 double hpc_bench_floor_ns(const hpc_bench *b, const hpc_bench_result *r, const char **bound);
 int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json);
+
+/* ---- training steps ----------------------------------------------------------------------------
+ */
+
+/* Options of a trainer of that model, with gradient clipping and whole rows. */
+hpc_trainer_options hpc_bench_trainer(const hpc_bench_model *m, const hpc_optimizer_config *o,
+                                      hpc_device_options device);
+/* Fills b with generated loops, bytes as tokens (modulo vocab); each target is the next token. */
+void hpc_bench_text(hpc_batch *b, int64_t vocab, int64_t step);
+
+typedef struct hpc_step_limits {
+    hpc_limits machine;
+    double peer_rate; /* operations a second of the fastest peer's products of the step's shapes */
+    const char *peer; /* NULL: no peer supports such elements */
+} hpc_step_limits;
+typedef struct hpc_step_ruler hpc_step_ruler;
+/* Call it before anything else starts OpenMP: it sets the number of threads of the peers. */
+int hpc_step_ruler_open(hpc_step_ruler **out, const hpc_bench_model *m,
+                        const hpc_device_options *device);
+int hpc_step_ruler_measure(hpc_step_limits *out, hpc_step_ruler *r);
+void hpc_step_ruler_close(hpc_step_ruler *r);
 
 #endif

@@ -1,10 +1,8 @@
 /*
- * bench_step_floor.c: what this machine allows a training step, measured
- * between its steps: registers, memory, and other people's products of the
- * shapes that fill it.
+ * step_floor.c: limits of a training step, measured between steps: multiply-adds in
+ * registers, memory bandwidth, and the peers' products of the shapes that dominate the step.
  */
-#include "cmd/bench_op.h"
-#include "cmd/bench_step.h"
+#include "eval/bench/priv.h"
 
 enum { PRODUCTS = 3, OPERANDS = 3, CALLS = 2 };
 
@@ -44,10 +42,10 @@ static void add_rival(hpc_step_ruler *r, const hpc_peer *peer, const hpc_peer_pr
         close_rival(&v);
 }
 
-static int make_operands(hpc_step_ruler *r, const model_options *m)
+static int make_operands(hpc_step_ruler *r, const hpc_bench_model *m)
 {
-    size_t rows = (size_t)(m->sequences * m->length), hidden = (size_t)m->hidden,
-           ffn = (size_t)m->ffn, most = rows * hidden;
+    size_t rows = (size_t)(m->rows * m->length), hidden = (size_t)m->config.hidden,
+           ffn = (size_t)m->config.ffn, most = rows * hidden;
     if (rows * ffn > most) most = rows * ffn;
     if (hidden * ffn > most) most = hidden * ffn;
     for (int k = 0; k < OPERANDS; k++) {
@@ -58,31 +56,31 @@ static int make_operands(hpc_step_ruler *r, const model_options *m)
     return HPC_OK;
 }
 
-static int open_rivals(hpc_step_ruler *r, const model_options *m)
+static int open_rivals(hpc_step_ruler *r, const hpc_bench_model *m)
 {
     hpc_device_info about = hpc_device_about(r->device);
-    int64_t rows = m->sequences * m->length;
+    int64_t rows = m->rows * m->length, hidden = m->config.hidden, ffn = m->config.ffn;
     char note[BENCH_TEXT];
     hpc_peer_product p[PRODUCTS] = {
-        {.m = rows, .k = m->hidden, .n = m->ffn, .trans_b = true},
-        {.m = rows, .k = m->ffn, .n = m->hidden},
-        {.m = m->ffn, .k = rows, .n = m->hidden, .trans_a = true},
+        {.m = rows, .k = hidden, .n = ffn, .trans_b = true},
+        {.m = rows, .k = ffn, .n = hidden},
+        {.m = ffn, .k = rows, .n = hidden, .trans_a = true},
     };
     int rc;
     TRY(hpc_bench_peers_open(&r->peers, note, about.isa, about.threads));
     if (!r->peers) goto out;
     TRY(make_operands(r, m));
     for (int k = 0; k < PRODUCTS; k++) {
-        p[k].dtype = compute_dtype(m->dtype);
+        p[k].dtype = m->config.dtype;
         p[k].threads = about.threads;
     }
     for (const hpc_peer *const *x = hpc_bench_peers_list(r->peers); *x; x++) add_rival(r, *x, p);
-    r->flops = 2.0 * PRODUCTS * (double)rows * (double)m->hidden * (double)m->ffn;
+    r->flops = 2.0 * PRODUCTS * (double)rows * (double)hidden * (double)ffn;
 out:
     return rc;
 }
 
-int hpc_step_ruler_open(hpc_step_ruler **out, const model_options *m,
+int hpc_step_ruler_open(hpc_step_ruler **out, const hpc_bench_model *m,
                         const hpc_device_options *device)
 {
     int rc = HPC_E_NOMEM;
@@ -110,7 +108,7 @@ void hpc_step_ruler_close(hpc_step_ruler *r)
     hpc_free(r);
 }
 
-/* All its products, CALLS times behind one time that is not counted. */
+/* All its products, CALLS times after one warm-up. */
 static int race(double *rate, const hpc_step_ruler *r, const rival *v)
 {
     int64_t start = 0;

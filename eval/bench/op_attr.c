@@ -1,13 +1,13 @@
 /*
- * bench_op_attr.c: attributes of an op from text, by the fields that its row of
- * the op table names. Whether a value makes sense is the shape rule's affair.
+ * op_attr.c: attributes of an op from text, by the fields in its row of the op table. The shape
+ * rule, not this file, rejects values that make no sense.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/bench_op.h"
+#include "eval/bench/priv.h"
 
 static void list_fields(char *out, size_t size, const hpc_op *op)
 {

@@ -1,0 +1,166 @@
+/*
+ * plan_simulate_print.c: simulated plans as JSON and as text.
+ */
+#include "cmd/cmd.h"
+#include "cmd/plan_simulate.h"
+
+static void grid_text(char out[128], const hpc_grid_shape *g)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (g->extent[a] > 1)
+            n += (size_t)snprintf(out + n, 128 - n, "%s%s=%d", n ? "," : "",
+                                  hpc_axis_name((hpc_axis)a), g->extent[a]);
+    if (n == 0) snprintf(out, 128, "one rank");
+}
+
+static void axes_text(char out[64], int axes)
+{
+    size_t n = 0;
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (axes >> a & 1)
+            n +=
+                (size_t)snprintf(out + n, 64 - n, "%s%s", n ? "+" : "", hpc_axis_name((hpc_axis)a));
+}
+
+static double rate_of(const simulate_study *t)
+{
+    return t->machine.rate[t->model.dtype == HPC_BF16 ? 2 : t->model.dtype == HPC_F64 ? 0 : 1];
+}
+
+/* Of the peak of all devices: by formula (6 operations a parameter and token, and attention's), and
+ * with all that the program does. */
+static double model_share(const simulate_study *t, const hpc_step_plan *r)
+{
+    double flops = hpc_model_config_flops(&t->model, t->o->ask.model.length) * (double)t->tokens;
+    return flops / r->s.step_s / rate_of(t) / hpc_grid_size(&r->parallel.grid);
+}
+
+static double program_share(const simulate_study *t, const hpc_step_plan *r)
+{
+    return r->s.flops / r->s.step_s / rate_of(t);
+}
+
+static void put_json_row(hpc_json_out *w, const simulate_study *t, const hpc_step_plan *r)
+{
+    char grid[128], axes[64];
+    grid_text(grid, &r->parallel.grid);
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "grid", grid);
+    hpc_json_put_int(w, "ranks", hpc_grid_size(&r->parallel.grid));
+    hpc_json_put_int(w, "zero", r->parallel.zero);
+    hpc_json_put_int(w, "accumulate", r->accumulate);
+    hpc_json_put_bool(w, "overlap", r->parallel.overlap);
+    hpc_json_put_real(w, "step_s", r->s.step_s);
+    hpc_json_put_real(w, "refresh_s", r->s.refresh_s);
+    hpc_json_put_real(w, "compute_s", r->s.compute_s);
+    hpc_json_put_real(w, "communication_s", r->s.communication_s);
+    hpc_json_put_real(w, "exposed_s", r->s.exposed_s);
+    hpc_json_put_real(w, "least_s", r->s.least_s);
+    hpc_json_put_real(w, "tokens_per_s", (double)t->tokens / r->s.step_s);
+    hpc_json_put_real(w, "mfu", model_share(t, r));
+    hpc_json_put_real(w, "program_share", program_share(t, r));
+    hpc_json_put_real(w, "flops", r->s.flops);
+    hpc_json_put_real(w, "parameter_bytes", r->memory.parameters);
+    hpc_json_put_real(w, "gradient_bytes", r->memory.gradients);
+    hpc_json_put_real(w, "optimizer_bytes", r->memory.optimizer);
+    hpc_json_put_real(w, "activation_bytes", r->memory.activations);
+    hpc_json_put_real(w, "peak_bytes", r->memory.all);
+    hpc_json_put_bool(w, "fits", r->fits);
+    hpc_json_put_int(w, "sent_bytes", hpc_simulation_sent(&r->s));
+    hpc_json_open(w, "axes", '{');
+    for (int k = 0; k < HPC_AXES_N; k++) {
+        if (r->s.messages[k] == 0) continue;
+        axes_text(axes, k);
+        hpc_json_open(w, axes, '{');
+        hpc_json_put_int(w, "bytes", r->s.sent[k]);
+        hpc_json_put_int(w, "messages", r->s.messages[k]);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, '}');
+    hpc_json_close(w, '}');
+}
+
+void hpc_cmd_simulate_put_json(hpc_buf *out, const simulate_study *t)
+{
+    hpc_json_out w = {.buf = out};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_text(&w, "machine", t->machine.name);
+    hpc_json_put_bool(&w, "predicted", true);
+    hpc_json_put_int(&w, "parameters", hpc_model_config_params(&t->model));
+    hpc_json_put_int(&w, "tokens_per_step", t->tokens);
+    hpc_json_open(&w, "plans", '[');
+    for (int64_t k = 0; k < t->n; k++) put_json_row(&w, t, &t->row[k]);
+    hpc_json_close(&w, ']');
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_step_plan *r)
+{
+    char a[32], b[32], c[32], d[32], axes[64], grid[128];
+    const hpc_simulation *s = &r->s;
+    double hidden = s->communication_s > 0 ? 1 - s->exposed_s / s->communication_s : 0;
+    grid_text(grid, &r->parallel.grid);
+    hpc_buf_printf(out, "predicted for %s\n", t->machine.name);
+    hpc_buf_printf(out, "plan            %s, --zero %d, %lld microbatches, %.3g parameters\n", grid,
+                   r->parallel.zero, (long long)r->accumulate,
+                   (double)hpc_model_config_params(&t->model));
+    hpc_buf_printf(out,
+                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% including "
+                   "recomputation)\n",
+                   s->step_s, (double)t->tokens / s->step_s, 100 * model_share(t, r),
+                   100 * program_share(t, r));
+    if (s->refresh_s > 0) hpc_buf_printf(out, "refresh         %.4g s each\n", s->refresh_s);
+    hpc_buf_printf(out, "computation     %.4g s\n", s->compute_s);
+    hpc_buf_printf(out,
+                   "communication   %.4g s, of which %.4g s are waited for and %.0f %% hidden\n",
+                   s->communication_s, s->exposed_s, 100 * hidden);
+    hpc_buf_printf(out, "at least        %.4g s, with perfect overlap\n", s->least_s);
+    hpc_buf_printf(out, "memory          %s a rank, of %s: ", hpc_cmd_bytes(a, r->memory.all),
+                   hpc_cmd_bytes(b, t->machine.memory));
+    hpc_buf_printf(out, "parameters %s, gradients %s, ", hpc_cmd_bytes(c, r->memory.parameters),
+                   hpc_cmd_bytes(d, r->memory.gradients));
+    hpc_buf_printf(out, "optimizer %s, activations %s%s\n", hpc_cmd_bytes(a, r->memory.optimizer),
+                   hpc_cmd_bytes(b, r->memory.activations), r->fits ? "" : "; it does not fit");
+    for (int k = 0; k < HPC_AXES_N; k++) {
+        if (s->messages[k] == 0) continue;
+        axes_text(axes, k);
+        hpc_buf_printf(out, "sent            %s along %s, in %lld messages\n",
+                       hpc_cmd_bytes(a, (double)s->sent[k]), axes, (long long)s->messages[k]);
+    }
+}
+
+/* What a block's products send of activations does not depend on the machine. */
+void hpc_cmd_simulate_put_plane(hpc_buf *out, const hpc_step_plan *r)
+{
+    int rows = r->parallel.grid.extent[HPC_AXIS_ROW], cols = r->parallel.grid.extent[HPC_AXIS_COL];
+    int best_row, best_col;
+    rows = rows > 1 ? rows : 1, cols = cols > 1 ? cols : 1;
+    if (rows * cols == 1) return;
+    hpc_simulate_best_plane(&best_row, &best_col, rows * cols);
+    hpc_buf_printf(
+        out,
+        "plane           row=%d,col=%d sends %.3g m h a block of m rows of width h (GPT, by "
+        "the closed form); the least of %d ranks is %.3g, of row=%d,col=%d\n",
+        rows, cols, hpc_simulate_volume(rows, cols), rows * cols,
+        hpc_simulate_volume(best_row, best_col), best_row, best_col);
+}
+
+void hpc_cmd_simulate_put_list(hpc_buf *out, const simulate_study *t)
+{
+    char grid[128], bytes[32];
+    hpc_buf_printf(out, "predicted for %s; the fastest that fit\n", t->machine.name);
+    hpc_buf_printf(out, "%-28s %6s %9s %9s %9s %9s %7s %10s\n", "grid", "micro", "step s",
+                   "compute", "exposed", "at least", "peak %", "memory");
+    for (int64_t k = 0; k < t->n; k++) {
+        const hpc_step_plan *r = &t->row[k];
+        grid_text(grid, &r->parallel.grid);
+        hpc_buf_printf(out, "%-28s %6lld %9.4g %9.4g %9.4g %9.4g %7.1f %10s%s\n", grid,
+                       (long long)r->accumulate, r->s.step_s, r->s.compute_s, r->s.exposed_s,
+                       r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all),
+                       r->parallel.overlap || t->o->ask.ranks.no_overlap ? "" : "  --no-overlap");
+    }
+    if (t->n == 0) hpc_buf_text(out, "no plan fits: use more devices, --recompute or --zero\n");
+}

@@ -1,0 +1,26 @@
+/*
+ * ordered.h: parallel work on numbered items whose results are emitted in the order of the items.
+ */
+#ifndef HPC_ORDERED_H
+#define HPC_ORDERED_H
+
+#include "runtime/base/base.h"
+
+typedef struct hpc_ordered_options {
+    int64_t n;
+    int workers;
+    int64_t window;  /* items that may start before an earlier one is emitted; 1: serial */
+    const int *stop; /* read atomically; not 0: no further item starts. NULL: never */
+    /* Called in a worker. A failure stops all of them. */
+    int (*work)(int64_t k, int worker, void *user);
+    /* Called in the calling thread, in the order of the items, as soon as an item is done. */
+    int (*emit)(int64_t k, void *user);
+    /* Called there several times a second while it waits; NULL: nothing. */
+    void (*look)(int64_t emitted, void *user);
+    void *user;
+} hpc_ordered_options;
+/* *emitted: number of emitted items, fewer than n after a stop or a failure. Returns the first
+ * failure, whose error record is copied to the calling thread. */
+int hpc_ordered_run(int64_t *emitted, const hpc_ordered_options *o);
+
+#endif
