@@ -250,9 +250,9 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
  * rope_freqs.weight. A class head is cls.output.weight, which is ours alone. What such a file
  * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
  * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q6_K,
- * q4_0, q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of
- * 256 go from q6_K and q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of
- * what llama.cpp does otherwise. */
+ * q4_0, q4_K. Embedding and heads are q8_0 where `dtype` has 4 bits. Rows of q6_K and q4_K that
+ * are not a multiple of 256 become q8_0; rows that are not a multiple of 32 become f16. `remark`
+ * receives a message for each, and for what llama.cpp computes differently. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */
