@@ -20,7 +20,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 TIMED = re.compile(r"(^|_)(ms|ns|us|seconds?|s|time|elapsed|gflops|gb|peak|rss|version|date|ratio|"
-                   r"compiler|built)(_|$)|per_s|_s$|bytes_per|throughput")
+                   r"compiler|built|ts|dur|hours|gbs|gops|fraction|samples|over_adamw)(_|$)|"
+                   r"per_s|_s$|bytes_per|throughput")
 NEAR = 1e-6
 
 
