@@ -60,12 +60,12 @@ static void put_head(hpc_buf *out, const predict_report *r)
     for (int k = 0; k < 3; k++) predict_percent(p[k], s->p[k]);
     hpc_buf_printf(out, "### Performance: %s\n\n", title[r->p->level]);
     put_code(out, r->range);
-    hpc_buf_printf(out, " as a whole: **%s**", hpc_perf_verdict_name(s->verdict));
-    hpc_buf_printf(out, ", slower %s, same %s, faster %s", p[0], p[1], p[2]);
+    hpc_buf_printf(out, ": **%s**", hpc_perf_verdict_name(s->verdict));
+    hpc_buf_printf(out, " (slower %s, same %s, faster %s)", p[0], p[1], p[2]);
     put_acknowledged(out, s);
     hpc_buf_text(out, ".\n");
     if (s->because) {
-        hpc_buf_text(out, "\nWhy unknown: ");
+        hpc_buf_text(out, "\nReason: ");
         put_code(out, s->because);
         hpc_buf_text(out, "\n");
     }
@@ -77,12 +77,12 @@ static void put_finding(hpc_buf *out, const predict_finding *f)
     predict_id(id, &f->told->head);
     predict_percent(percent, f->said->p[HPC_PERF_SLOWER]);
     hpc_buf_text(out, "| ");
-    if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "all of it");
+    if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "whole range");
     if (f->kind == PREDICT_COMMIT) hpc_buf_printf(out, "%s ", id);
     if (f->kind == PREDICT_COMMIT) put_code(out, f->told->subject);
     if (f->kind == PREDICT_FUNCTION) put_code(out, f->function[0] ? f->function : f->file);
     hpc_buf_printf(out, " | %s%s", percent,
-                   f->said->verdict == HPC_PERF_UNKNOWN ? ", not sure" : "");
+                   f->said->verdict == HPC_PERF_UNKNOWN ? ", uncertain" : "");
     put_acknowledged(out, f->said);
     hpc_buf_text(out, " | ");
     if (f->said->why_n > 0) put_why(out, &f->said->why[0]);
@@ -92,7 +92,7 @@ static void put_finding(hpc_buf *out, const predict_finding *f)
 static void put_table(hpc_buf *out, const predict_report *r)
 {
     if (r->findings_n == 0) return;
-    hpc_buf_text(out, "\n| what | slower | why |\n|---|---|---|\n");
+    hpc_buf_text(out, "\n| change | slower | reason |\n|---|---|---|\n");
     for (int64_t k = 0; k < r->findings_n && k < ROWS; k++) put_finding(out, &r->finding[k]);
     if (r->findings_n > ROWS)
         hpc_buf_printf(out, "\nand %lld more.\n", (long long)(r->findings_n - ROWS));

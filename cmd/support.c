@@ -32,10 +32,21 @@ static void write_nothing(void *user, const char *text, size_t n)
     (void)n;
 }
 
+/* $COLUMNS, or the width of the terminal of a file descriptor; 0: unknown. */
+static int columns_of(int fd)
+{
+    const char *given = getenv("COLUMNS");
+    struct winsize w;
+    int n = given ? atoi(given) : 0;
+    if (n <= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &w) == 0) n = w.ws_col;
+    return n;
+}
+
 void hpc_cmd_progress(hpc_progress *out, bool quiet)
 {
     *out = (hpc_progress){.write = quiet ? write_nothing : write_stderr,
-                          .terminal = !quiet && isatty(STDERR_FILENO)};
+                          .terminal = !quiet && isatty(STDERR_FILENO),
+                          .columns = columns_of(STDERR_FILENO)};
 }
 
 void hpc_cmd_warn(const char *line, void *command)
@@ -237,10 +248,7 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
 
 int hpc_cmd_columns(void)
 {
-    const char *given = getenv("COLUMNS");
-    struct winsize w;
-    int n = given ? atoi(given) : 0;
-    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
+    int n = columns_of(STDOUT_FILENO);
     if (n <= 0) n = 80;
     return n < 20 ? 20 : n > 120 ? 120 : n;
 }

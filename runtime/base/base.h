@@ -215,6 +215,7 @@ typedef struct hpc_progress {
     void (*write)(void *user, const char *text, size_t n);
     void *user;
     bool terminal; /* redraws one line; else prints a line about every 10 s */
+    int columns;   /* width of the terminal; 0: 80 */
     const char *label, *unit;
     int64_t total; /* 0: unknown */
     int64_t start_ns, shown_ns;

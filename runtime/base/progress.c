@@ -11,7 +11,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { LINE_MAX_COLUMNS = 79, BAR = 12 }; /* a full 80 columns would wrap on some terminals */
+enum { LINE_MAX_COLUMNS = 79, BAR = 12 };
 
 static const int64_t redraw_ns = SECOND / 10, line_ns = 10 * SECOND;
 
@@ -48,15 +48,22 @@ static void write_time(char *out, size_t size, double seconds)
 typedef struct line {
     char text[LINE_MAX_COLUMNS * 4 + 1];
     size_t bytes;
-    int n;
+    int n, most;
 } line;
+
+/* A full line would wrap on some terminals. */
+static line empty_line(const hpc_progress *p)
+{
+    bool narrow = p->columns > 1 && p->columns <= LINE_MAX_COLUMNS;
+    return (line){.most = narrow ? p->columns - 1 : LINE_MAX_COLUMNS};
+}
 
 /* Control characters of labels and notes would break the redrawing. */
 static void add(line *l, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
         bool starts = (*p & 0xC0) != 0x80;
-        if (l->n + starts > LINE_MAX_COLUMNS || l->bytes + 1 >= sizeof l->text) break;
+        if (l->n + starts > l->most || l->bytes + 1 >= sizeof l->text) break;
         l->text[l->bytes++] = *p < ' ' || *p == 0x7F ? ' ' : (char)*p;
         l->n += starts;
     }
@@ -135,7 +142,7 @@ void hpc_progress_start(hpc_progress *p, const char *label, const char *unit, in
 void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra)
 {
     int64_t now = hpc_clock_ns();
-    line l = {.n = 0};
+    line l = empty_line(p);
     if (now - p->shown_ns < (p->terminal ? redraw_ns : line_ns)) return;
     p->shown_ns = now;
     add(&l, p->label);
@@ -157,7 +164,7 @@ void hpc_progress_end(hpc_progress *p, int64_t done)
 {
     int64_t now = hpc_clock_ns();
     char text[80], n[24], spent[24];
-    line l = {.n = 0};
+    line l = empty_line(p);
     double rate = rate_of(p, done, now);
     write_count(n, sizeof n, (double)done);
     write_time(spent, sizeof spent, (double)(now - p->start_ns) / (double)SECOND);

@@ -218,6 +218,23 @@ static void clear_erases_a_terminal_line(void **state)
     assert_string_equal(output(f), "\r\x1b[K");
 }
 
+static void line_is_narrower_than_terminal(void **state)
+{
+    static const char erase[] = "\r\x1b[K";
+    fixture *f = *state;
+    f->p.terminal = true;
+    for (f->p.columns = 20; f->p.columns <= 120; f->p.columns += 20) {
+        clear(f);
+        hpc_progress_start(&f->p, "train", "steps", 1000);
+        pass(f, 100);
+        hpc_progress_update(&f->p, 500,
+                            "a note that is much longer than the line of any terminal, "
+                            "so that the line must be cut at its width");
+        size_t n = strlen(output(f)) - strlen(erase), most = f->p.columns < 80 ? f->p.columns : 80;
+        assert_int_equal(n, most - 1);
+    }
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -233,6 +250,7 @@ int main(void)
         CASE(test_strange_counts),
         CASE(test_never_wider_than_the_terminal),
         CASE(clear_erases_a_terminal_line),
+        CASE(line_is_narrower_than_terminal),
     };
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
 }

@@ -258,7 +258,7 @@ static void test_markdown(void **state)
     begin(p);
     run_in(p, "first..loops --format markdown", 0);
     says("### Performance: :warning: it may run slower\n");
-    says("| what | slower | why |");
+    says("| change | slower | reason |");
     says("<details><summary>2 commits</summary>");
     static const char *const hostile[] = {"@all", "<img", "[a]", "http:", " #1", "`", "a|b", "<x>"};
     for (int k = 0; k < 8; k++) lacks(hostile[k]);

@@ -5,7 +5,8 @@ set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL
 tree=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$tree"' EXIT
-mkdir -p "$tree/tests" "$tree/docs" && cp Makefile config.sh .clang-format .gitignore "$tree" && cp docs/docs.mk "$tree/docs" &&
+mkdir -p "$tree/tests/docs" "$tree/docs" && cp tests/docs/same_json.py "$tree/tests/docs" &&
+    cp Makefile config.sh .clang-format .gitignore "$tree" && cp docs/docs.mk "$tree/docs" &&
     cp -r tests/lint "$tree/tests" && cd "$tree" && git init -q . || exit 1
 build=build/selftest
 scratch=$tree/build/scratch
@@ -185,6 +186,9 @@ yes 'int hpc_bad(void);' | head -n 300 | sed '1i /* bad.h: long. */' |
 yes 'int hpc_bad(void);' | head -n 300 | sed '1i /* bad.c: a long command. */' |
     planted sizes cmd/bad.c '301 lines, at most 300'
 yes '# nothing' | head -n 251 | planted sizes Makefile '251 lines, at most 250'
+yes 'A line.' | head -n 201 | planted sizes README.md '201 lines, at most 200'
+printf '%014001d' 0 | planted sizes README.md '14001 bytes, at most 14000'
+yes 'A line.' | head -n 301 | planted sizes docs/bad.md '301 lines, at most 300'
 {
     printf '/* bad.c: a long function. */\nint hpc_bad(int x)\n{\n'
     yes '    x++;' | head -n 79
@@ -243,5 +247,8 @@ END
 planted arm runtime/base/bad.c 'immintrin' <<'END'
 #include <immintrin.h>
 END
+
+python3 tests/lint/same_code.py --self-test || flunk 'same_code.py misses a planted change'
+python3 tests/docs/same_json.py --self-test || flunk 'same_json.py misses a planted difference'
 
 [ ! -f "$scratch/failed" ]

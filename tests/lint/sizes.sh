@@ -1,8 +1,11 @@
 #!/bin/sh
 # sizes.sh: what stays short stays readable. Files have at most 600 lines, headers 300, the
-# Makefile 250, files of cmd 300; functions 80, and 120 where kernels are. Lines have at most 100 columns.
+# Makefile 250, files of cmd 300, README.md 200 and 14,000 bytes, pages of docs/ 300; functions 80, and
+# 120 in kernels. Lines have at most 100 columns.
 # Functions are found by the formatter's shape: "{" and "}" alone in the first column.
 . tests/lint/lib.sh
+found_in=$(mktemp) || exit 1
+trap 'rm -f "$found_in"' EXIT
 files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
     # Commands that still hold library code, with their present length: this list may only shrink.
     BEGIN { while ((getline line < "tests/lint/commands_left") > 0) { split(line, f, " "); left[f[1]] = f[2] } }
@@ -40,4 +43,12 @@ files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
         finish()
         for (file in left)
             if (!(file in long)) print "tests/lint/commands_left: remove " file
-    }' | report 'too long'
+    }' >"$found_in"
+files README.md 'docs/*.md' | while read -r file; do
+    most=300
+    [ "$file" != README.md ] || most=200
+    awk -v most=$most 'END { if (NR > most) print FILENAME ":" NR ": " NR " lines, at most " most }' "$file"
+    n=$(wc -c <"$file")
+    [ "$file" != README.md ] || [ "$n" -le 14000 ] || echo "$file:1: $n bytes, at most 14000"
+done >>"$found_in"
+report 'too long' <"$found_in"
