@@ -1,9 +1,9 @@
 /*
- * card.c: completions of fixed-form Fortran, laid out as the form requires.
+ * card.c: the layout of completions in fixed-form Fortran.
  *
- * Compilers ignore what lies beyond column 72. Longer statements, directives and comments go on
- * in further lines; statements begin in column 7, labels before it, and a free-form '&' at the end
- * of a line becomes a mark in column 6 of the next. Text before the cursor never changes.
+ * Compilers ignore text beyond column 72. Longer statements, directives and comments get
+ * continuation lines. Statements begin in column 7, labels before it, and a free-form '&' at the
+ * end of a line becomes a mark in column 6 of the next. Text before the cursor never changes.
  */
 #include <stdio.h>
 #include <string.h>

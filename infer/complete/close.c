@@ -1,6 +1,6 @@
 /*
- * Unfinished completions: what they leave open, where their last complete statement ends, and the
- * brackets that close them.
+ * close.c: unfinished completions. Finds the constructs that they leave open, the end of their last
+ * complete statement, and the brackets that close them.
  */
 #include <string.h>
 

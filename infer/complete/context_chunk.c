@@ -1,8 +1,8 @@
 /*
- * context_chunk.c: cuts a file into what is shown at once: functions with the comment before them,
- * pieces of long ones, and a few declarations; and which names each has.
+ * context_chunk.c: cuts a file into chunks of context: functions with the comment before them,
+ * pieces of long functions, and groups of declarations. Lists the names in each.
  *
- * Comments at the top of a file are left out. What is short goes with what follows it.
+ * Comments at the top of a file are left out. Short chunks are joined with the next one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * context_path.c: paths within a repository, and where they lead.
+ * context_path.c: paths within a repository, and their targets.
  *
- * What a repository says of paths is not believed: where a file really lies is looked up before it
+ * Paths from a repository are not trusted: the real location of a file is resolved before the file
  * is read.
  */
 #include <stdio.h>

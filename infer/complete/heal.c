@@ -1,10 +1,10 @@
 /*
- * heal.c: tokens before the place that end where nobody would have ended them.
+ * heal.c: token healing at the cursor.
  *
- * Behind "i+" a model that has a token "++)" is not likely to go on with "+)": it never saw
- * the two so. Where the last bytes of its line are the beginning of a longer token,
- * the tokens that hold them are taken back, and the model chooses anew among those
- * that spell the same bytes (hpc_grammar_options' `owed`).
+ * After "i+", a model with a token "++)" is unlikely to write "+)", because training text never
+ * split it there. If the last bytes of the line are a prefix of a longer token, the tokens that
+ * hold these bytes are removed from the prompt. The model then chooses among the tokens that spell
+ * the same bytes (`owed` of hpc_grammar_options).
  */
 #include <string.h>
 

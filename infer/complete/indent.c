@@ -1,10 +1,10 @@
 /*
- * indent.c: a completion's lines begin as the file's lines do.
+ * indent.c: gives the lines of a completion the indentation of the file.
  *
- * Tabs become blanks, or blanks tabs, by what most lines of the file have. Where the file
- * indents by its blocks, the first line of the completion that stands directly in a block
- * says what its own levels are worth and whether all of it is too far left or right.
- * Fixed-form Fortran stays as it is: columns mean something there.
+ * Tabs become spaces, or spaces tabs, to match the majority of the file's lines. If the file
+ * indents by blocks, the first line of the completion that stands directly in a block gives the
+ * width of its levels and its offset; all lines are shifted by that offset. Fixed-form Fortran is
+ * not changed, because its columns have a meaning.
  */
 #include <ctype.h>
 #include <string.h>

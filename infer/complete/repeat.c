@@ -1,9 +1,9 @@
 /*
- * repeat.c: where a completion begins to say what follows the place.
+ * repeat.c: finds where a completion begins to repeat the text after the cursor.
  *
- * Lines are held against the lines that follow, and the end of the last one against
- * the rest of the place's own line. Brackets that close what was open at the place are
- * stop.c's: here a line of nothing else says nothing.
+ * Lines are compared with the lines that follow, and the end of the last line with the rest of the
+ * cursor's own line. A line that has only brackets is no evidence here: stop.c handles brackets
+ * that close a block which was open at the cursor.
  */
 #include <ctype.h>
 #include <string.h>

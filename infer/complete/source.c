@@ -1,5 +1,5 @@
 /*
- * source.c: whose code a completion repeats.
+ * source.c: finds the source of code that a completion repeats.
  */
 #include "infer/complete/source.h"
 

@@ -1,8 +1,8 @@
 /*
- * spot.c: a file's bytes as text, and a text as the file's bytes.
+ * spot.c: converts a file's bytes to text, and text to the file's bytes.
  *
- * Only what is put in is ever spelled: the bytes around it stay as they were, whatever
- * they are. UTF-16 is refused.
+ * Only inserted text is converted; the bytes around it stay unchanged, even if they are not valid.
+ * UTF-16 is rejected.
  */
 #include <string.h>
 

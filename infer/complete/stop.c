@@ -1,9 +1,9 @@
 /*
- * stop.c: where a completion ends.
+ * stop.c: decides where a completion ends.
  *
- * What is open at the place is found once, and which of it what follows closes: such
- * an end is never written again. Text that comes is read behind the statement in which
- * the place is, so that a comment, a string or a directive goes on as one.
+ * The constructs that are open at the cursor are found once, with those among them that the text
+ * after the cursor closes: a completion never closes these again. New text is read after the
+ * statement that contains the cursor, so that a comment, a string or a directive continues.
  */
 #include <string.h>
 

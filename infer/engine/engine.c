@@ -1,9 +1,9 @@
 /*
- * engine.c: requests, and what each step computes for them.
+ * engine.c: requests, and the tokens that each step computes for them.
  *
- * A request that has begun holds pages for its whole text to be, so it never has to
- * give way; the last token's logits are always computed, so of a prompt that is known
- * as a whole the last page is not taken from the cache.
+ * A request that has begun holds pages for its longest possible text, so it is never evicted. The
+ * logits of the last token are always computed, so the last page of a known prompt does not come
+ * from the cache.
  */
 #include "infer/engine/priv.h"
 

@@ -1,5 +1,5 @@
 /*
- * engine_model.c: a model's weights in the program that answers, and its runs.
+ * engine_model.c: the weights of a model in the inference program, and the runs of that program.
  */
 #include "infer/engine/priv.h"
 

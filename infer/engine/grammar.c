@@ -1,12 +1,9 @@
 /*
- * grammar.c: a grammar's life: a state that tokens move on, and the masks of states seen
- * before.
+ * grammar.c: the state of a grammar, advanced by tokens, and a cache of masks.
  *
- * What is owed stands before the automaton, whose state is that of the whole prefix: it is
- * asked about what comes behind that alone.
- *
- * A mask depends on the state alone, so it is kept with its state; of those that are
- * kept, the one not asked for longest makes room.
+ * Owed bytes come before the automaton; its state describes the whole prefix and it is asked only
+ * about the bytes after them. A mask depends on the state alone and is cached with it. The least
+ * recently used mask makes room for a new one.
  */
 #include "infer/engine/grammar_priv.h"
 

@@ -1,10 +1,9 @@
 /*
- * grammar_argument.c: what stands in the parentheses of a clause, byte by byte.
+ * grammar_argument.c: the argument of a clause in its parentheses, byte by byte.
  *
- * Until a colon comes, "map(to" may be the beginning of a head or of a list: both are followed
- * side by side, and a byte is refused when neither takes it. Expressions are tokens and
- * balanced brackets; whether they mean something is not looked into, but for the names in
- * them (grammar_name.c).
+ * Before a colon, "map(to" may be the beginning of a modifier or of a list. Both are tracked, and a
+ * byte is rejected if neither accepts it. Expressions are tokens and balanced brackets; apart from
+ * the names in them (grammar_name.c), their meaning is not checked.
  */
 #include "infer/engine/grammar_openmp.h"
 

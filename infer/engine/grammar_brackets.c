@@ -1,19 +1,19 @@
 /*
  * grammar_brackets.c: brackets of C, C++ and CUDA, byte by byte.
  *
- * As much of a lexer as tells a bracket from what looks like one. The text before is
- * read by the same steps, only that it is never refused: a closer without its opener
- * closes what it can. Where a literal lacks its end, it ends with the line, as in #error don't.
+ * It lexes only enough to tell brackets from bytes in comments, strings and characters. The text
+ * before the cursor takes the same steps but is never rejected: an unmatched closer closes what it
+ * can. A literal without its end ends with the line, as in #error don't.
  *
- * A semicolon stands in no parenthesis but that of a `for`, and what C++ has in that of an `if` or
- * a `switch`; so one in any other says of the text before that its closer is gone, or was in a
- * branch that is not taken. Macros that take one as an argument are rare.
+ * A semicolon occurs in the parentheses of a `for`, and in C++ in those of an `if` or a `switch`.
+ * In other parentheses it means that their closer is missing or stands in a branch that is not
+ * taken. Macros that take a semicolon as an argument are rare.
  *
- * Directives: a macro may leave open what another one closes, so brackets of a directive are
- * none of the text around it. But "#define SQUARE(x) ((x) * (x)" or a pragma with a stray closer
- * is no code either: they are balanced among themselves, and what is still open at the end of
- * the line is forgotten. A macro that is a closer alone is refused: it is rare, and what is refused
- * so is mostly wrong.
+ * A macro may open a bracket that another macro closes, so brackets in a directive do not count for
+ * the surrounding text. They must balance among themselves, since "#define SQUARE(x) ((x) * (x)"
+ * and a pragma with an unmatched closer are errors; open ones are forgotten at the end of the line.
+ * A macro that consists of a closer is rejected: such macros are rare, and most closers there are
+ * mistakes.
  */
 #include "infer/engine/grammar_priv.h"
 

@@ -1,10 +1,10 @@
 /*
- * grammar_directive.c: one line of OpenMP, byte by byte: its name, then clauses.
+ * grammar_directive.c: one OpenMP directive, byte by byte: its name, then clauses.
  *
- * A word behind "parallel for" may go on with the name (simd) or be a clause (shared): both are
- * followed until one is left. Which clauses may still come is part of the state, so what
- * may not come is refused at the letter where it differs from all that may. That two clauses
- * do not get along, or name a variable twice, is not known here.
+ * A word after "parallel for" may continue the name (simd) or be a clause (shared). Both are
+ * tracked until one remains. The state has the clauses that may still occur, so a byte is rejected
+ * as soon as no allowed word has it. Conflicts between clauses, and variables that are named twice,
+ * are not detected.
  */
 #include "infer/engine/grammar_openmp.h"
 

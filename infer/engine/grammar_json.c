@@ -1,8 +1,8 @@
 /*
- * grammar_json.c: one value of JSON, byte by byte.
+ * grammar_json.c: one JSON value, byte by byte.
  *
- * What lies outside of it ends with it: no blanks behind a value, so that it is over when
- * it is complete. Which keys came before is not remembered: they may come twice.
+ * The value ends with its last byte: no blanks may follow, so the text ends when the value is
+ * complete. Keys are not remembered, so duplicate keys are accepted.
  */
 #include "infer/engine/grammar_priv.h"
 

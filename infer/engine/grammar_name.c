@@ -1,9 +1,9 @@
 /*
- * grammar_name.c: the identifiers of an argument where only some names may come.
+ * grammar_name.c: restricts the identifiers of an argument to a set of names.
  *
- * Beside the way through lists and expressions goes a lexer of four kinds of words: names, which
- * are narrowed byte by byte; members, behind '.' and '->', and numbers, which are free; and what
- * is none. What a name is the name of is not known here.
+ * A lexer runs beside the automaton for lists and expressions. It distinguishes names, which must
+ * come from the set; members after '.' and '->' and numbers, which are free; and all other bytes.
+ * The kind of entity that a name refers to is not known here.
  */
 #include "infer/engine/grammar_openmp.h"
 

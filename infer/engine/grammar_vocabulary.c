@@ -1,9 +1,9 @@
 /*
- * grammar_vocabulary.c: what tokens stand for, as a tree, and the way through it.
+ * grammar_vocabulary.c: the bytes of all tokens as a tree, and its traversal.
  *
- * Sorted by their bytes, tokens that begin alike are neighbours: the tree is one list of
- * nodes, each before those below it, and what is below a node is one range of tokens. A
- * walk goes through the list and leaps where bytes are refused, or where none can be.
+ * Tokens are sorted by their bytes, so tokens with a common prefix are neighbours. The tree is one
+ * list of nodes in preorder, and the tokens below a node form one range. A traversal walks the list
+ * and skips the subtree of a byte that is rejected.
  */
 #include "infer/engine/grammar_priv.h"
 

@@ -1,10 +1,10 @@
 /*
- * pages.c: known pages are a forest: a page's parent is the one before it, and
- * both its tokens and its parent must agree for it to be found. So two
- * texts share what they begin with, and nothing depends on a hash being unique.
+ * pages.c: a cache of pages that texts with a common beginning share.
  *
- * Who holds a page holds its parents. Pages that nobody holds are listed by when they
- * were last held once nothing known hangs on them; taking one may list its parent.
+ * Known pages form a forest: the parent of a page is the page before it. A page is found only if
+ * its tokens and its parent agree, so correctness does not depend on unique hashes. A reference to
+ * a page is also a reference to its parents. Pages without references and without known children
+ * are listed in order of their last use; reusing one may list its parent.
  */
 #include "infer/engine/pages.h"
 

@@ -1,6 +1,6 @@
 /*
- * text.c: a token is decoded behind another one, for the first of a text may lose a
- * blank that was never in it; pending bytes wait in a buffer.
+ * text.c: decodes tokens one by one. Each token is decoded after another one, because the first
+ * token of a text may lose a blank that belongs to it. Incomplete characters wait in a buffer.
  */
 #include "infer/engine/text.h"
 

@@ -1,5 +1,5 @@
 /*
- * The engine of infer/engine/engine.h behind the scheduler's function table.
+ * scheduler_engine.c: the function table through which the scheduler uses the engine.
  */
 #include "infer/serve/scheduler_priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * compare.c: whether two runs of a program say the same: text as it is but for white space, numbers
- * within a tolerance, and not at all where runs of the serial program differ among themselves.
+ * compare.c: compares the output of two runs of a program: text without regard to white space,
+ * numbers within a tolerance. Reports no result if runs of the serial program differ.
  */
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * compile.c: whether libclang and the user's compiler accept the proposed directives. The compiler
- * reads the file with those of one depth of nests on its standard input; if it reports an error, it
- * reads each alone.
+ * compile.c: checks that libclang and the user's compiler accept the proposed directives. The
+ * compiler reads the file with the directives of one nesting depth on its standard input. If it
+ * reports an error, it reads each directive alone.
  */
 #include <stdio.h>
 #include <string.h>

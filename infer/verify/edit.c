@@ -1,6 +1,6 @@
 /*
- * edit.c: a text with things put in and taken out. No line is added or removed, so that what
- * compilers and debuggers say of the new text holds for the old one.
+ * edit.c: inserts and removes text within lines. It adds and removes no line, so positions that
+ * compilers and debuggers report for the new text hold for the old one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * run.c: the program as it is against the program with the proposed directives, on several threads.
- * All loops of one depth run together first; only if that shows a difference, each alone.
+ * run.c: compares a program with the same program and the proposed directives, on several threads.
+ * All loops of one depth run together first; if the results differ, each runs alone.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * tools.c: compilers by the names that builds call them, which add our flags to the user's and go
- * on to the compiler behind them in PATH; and the witness's runtime, which is kept here as text and
- * compiled where it is needed, with the compiler that is there.
+ * tools.c: wrappers with the names of compilers. They add our flags to the user's flags and run the
+ * next compiler of that name in PATH. Also holds the source of the witness's runtime, which the
+ * user's compiler compiles on demand.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * witness.c: runs a program whose serial loops are watched, and says of each loop which two
- * iterations met, where and at what, or that none did.
+ * witness.c: runs a program with instrumented serial loops, and reports for each loop the two
+ * iterations that conflict, with place and address, or that none do.
  */
 #include <ctype.h>
 #include <stdio.h>

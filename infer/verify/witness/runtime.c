@@ -1,16 +1,16 @@
 /*
- * runtime.c: watches serial loops of somebody's program and says which two iterations of one touch
- * the same memory, one of them writing. It stands in the place of the thread sanitizer's library
- * behind that sanitizer's instrumentation; it is no part of hpccoder, but compiled with the
- * program's own compiler and linked to the program.
+ * runtime.c: observes the serial loops of a user's program and reports two iterations of a loop
+ * that access the same memory, at least one of them writing. It replaces the library of the thread
+ * sanitizer for code that this sanitizer instrumented. It is not part of hpccoder: the program's
+ * own compiler compiles it, and it is linked to the program.
  *
- * Each 8 bytes of memory have a cell of shadow: which iteration wrote them last and which read them
- * first, and where. Numbers of iterations only grow, so what an earlier loop left is told from what
- * this one did without clearing anything. Cells are split where smaller accesses need it.
+ * Each 8 bytes of memory have a shadow cell with the iteration that wrote them last, the one that
+ * read them first, and the places. Iteration numbers only grow, so accesses of an earlier loop need
+ * no clearing. Smaller accesses split a cell.
  *
- * What is deliberately not seen: registers (the compiler keeps variables out of them whose address
- * hpc_witness_name is given), accesses in libraries that were not instrumented, other threads, and
- * the stack below the loop's frame, which is new in every iteration.
+ * Not observed, on purpose: registers (hpc_witness_name keeps named variables out of them),
+ * accesses in libraries without instrumentation, other threads, and the stack below the loop's
+ * frame, which is new in every iteration.
  */
 #include <dlfcn.h>
 #include <errno.h>
