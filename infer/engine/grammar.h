@@ -1,12 +1,11 @@
 /*
- * grammar.h: which tokens may come next where a text must follow rules.
+ * grammar.h: the set of tokens that may come next if a text must follow rules.
  *
- * A grammar is an automaton over bytes that begins at the end of a text and has taken the
- * tokens made since. A vocabulary is the bytes that each token stands for, as a tree: one
- * for a tokenizer, read by any number of grammars and threads. A token is allowed when all its
- * bytes are; it may end within a character of UTF-8.
+ * A grammar is an automaton over bytes. It starts at the end of a text and advances with each
+ * token. A vocabulary is the tree of the bytes of all tokens; one per tokenizer, shared by grammars
+ * and threads. A token is allowed if all its bytes are. It may end within a UTF-8 character.
  *
- * What names and types mean is not known here: what is allowed need not compile.
+ * Names and types are not known here: allowed text need not compile.
  */
 #ifndef HPC_GRAMMAR_H
 #define HPC_GRAMMAR_H
@@ -17,52 +16,51 @@
 extern "C" {
 #endif
 
-/* n: of tokens of the model, which may have more or fewer than the tokenizer; 0: as many. Tokens
- * that are control or unknown, stand for no bytes or for more than 1024 are never text. The
+/* n: tokens of the model, which may differ from those of the tokenizer; 0: the same. Control
+ * tokens, the unknown token, and tokens of no bytes or more than 1024 bytes are never text. The
  * tokenizer is not kept. */
 typedef struct hpc_vocabulary hpc_vocabulary;
 int hpc_vocabulary_create(hpc_vocabulary **out, const hpc_tokenizer *t, int64_t n);
 void hpc_vocabulary_free(hpc_vocabulary *v);
-/* What a token adds to a text, *n bytes; NULL and 0: it is no text. */
+/* The *n bytes that a token adds to a text; NULL and 0: it is not text. */
 const char *hpc_vocabulary_text(const hpc_vocabulary *v, int32_t token, size_t *n);
-/* Whether a token begins with this text and is longer. */
+/* True if a token is longer than this text and begins with it. */
 bool hpc_vocabulary_goes_on(const hpc_vocabulary *v, const char *text, size_t n);
 
 typedef enum hpc_grammar_kind {
-    /* C, C++ and CUDA: a bracket that is closed is the innermost open one of its kind. Those in
-     * strings, characters and comments are none; those within a directive are balanced among
-     * themselves, and what the directive leaves open ends with it. 256 may be open; of more in the
-     * text before, the innermost count. Branches of an #if count as if all were taken. Digraphs
-     * are no brackets. A semicolon stands in no parenthesis but that of a `for`, an `if` or a
-     * `switch`, and in no square bracket; but of what the text before left open only where it is
-     * within that at first. It may end anywhere. */
+    /* C, C++ and CUDA: a closing bracket must match the innermost open one. Brackets in strings,
+     * characters and comments do not count. Those in a directive balance among themselves and end
+     * with it. At most 256 may be open; of the text before, the innermost count. All branches of an
+     * #if count. Digraphs are not brackets. A semicolon occurs in the parentheses of a `for`, an
+     * `if` or a `switch` and in no other; brackets that the text before left open are exempt once
+     * one of them has been closed. The text may end anywhere. */
     HPC_GRAMMAR_BRACKETS,
-    /* One OpenMP 5.2 directive of C or C++ and its newline: the clauses of that directive, each as
-     * often and with such arguments as it takes. The text before counts from its last line on,
-     * which the directive begins or goes on. Expressions are balanced and not looked into, but
-     * for the rule's names. */
+    /* One OpenMP 5.2 directive of C or C++ and its newline, with the clauses that it accepts, as
+     * often and with the arguments that OpenMP allows. The directive begins on or continues the
+     * last line of the text before. Expressions must balance; only their names are checked, against
+     * the names of the rule. */
     HPC_GRAMMAR_DIRECTIVE,
-    /* One value of RFC 8259, of 64 levels at most, and nothing behind it. So that all readers take
-     * it: characters are whole, escaped surrogates come in pairs, no \u0000, and numbers have at
-     * most 18 digits before the point, 18 behind it and two in the exponent. */
+    /* One value of RFC 8259 with at most 64 levels, and nothing after it. For portability,
+     * characters are complete, escaped surrogates come in pairs, \u0000 is excluded, and numbers
+     * have at most 18 digits before and after the point and two in the exponent. */
     HPC_GRAMMAR_JSON,
-    /* Any text, and any end: for what is owed alone. */
+    /* Any text; for `owed` alone. */
     HPC_GRAMMAR_ANY,
     HPC_GRAMMAR_KIND_N
 } hpc_grammar_kind;
 
 typedef struct hpc_grammar_rule {
     hpc_grammar_kind kind;
-    int64_t closers; /* brackets: of those that the text before left open, so many may be closed;
-                      * -1: all */
-    bool balanced;   /* brackets: it ends only with as many open as there were before, and neither
-                      * within a string, a comment nor a directive that it has begun */
-    bool bare;       /* directive: it may end without its newline */
-    /* directive: [names_n], the variables that clauses and expressions may name: identifiers of
-     * ASCII, sorted by strcmp, none twice, at least one; NULL: any. Other identifiers, functions,
-     * types and keywords too, are refused at the letter where they differ from all of these; before
-     * a colon are OpenMP's own words alone. Free are members behind '.' and '->', the names of
-     * critical regions, and what is but balanced (match, when, declare mapper ...). */
+    int64_t
+        closers;   /* brackets: number of brackets of the text before that may be closed; -1: all */
+    bool balanced; /* brackets: the text may end only with as many open brackets as at its start,
+                    * and outside strings, comments and directives that it began */
+    bool bare;     /* directive: it may end without its newline */
+    /* directive: [names_n], the variables that clauses and expressions may name: at least one ASCII
+     * identifier, sorted by strcmp, without duplicates; NULL: any. Other identifiers, functions,
+     * types and keywords are rejected at the first byte that differs from all names. Only OpenMP's
+     * own words may stand before a colon. Free are members after '.' and '->', names of critical
+     * regions, and arguments that must only balance (match, when, declare mapper ...). */
     const char *const *names;
     int64_t names_n;
 } hpc_grammar_rule;
@@ -71,44 +69,44 @@ typedef struct hpc_grammar_rule {
         .closers = -1                                                                              \
     }
 
-/* Whether `text` may stand behind `prefix` as far as it goes; *complete: it may end there.
- * *complete may be NULL. A prefix that no rule allows goes on with nothing. */
+/* True if `text` may follow `prefix`. *complete (may be NULL): it may end there. False for a prefix
+ * that breaks the rule. */
 bool hpc_grammar_accepts(const hpc_grammar_rule *r, const char *prefix, size_t prefix_n,
                          const char *text, size_t n, bool *complete);
 
 typedef struct hpc_grammar_options {
     hpc_grammar_rule rule;
-    const char *prefix; /* what it goes on with; not kept */
+    const char *prefix; /* the text before; not kept */
     size_t prefix_n;
-    size_t owed; /* the prefix's last bytes, so many, come once more: tokens first spell them, and
-                  * the one that ends them may go on behind them. At most 1024. */
-    const int32_t *end; /* [end_n]: tokens that end it, and are nothing else; copied */
+    size_t owed; /* number of last bytes of the prefix that the first tokens spell again; the token
+                  * that completes them may be longer. At most 1024. */
+    const int32_t *end; /* [end_n]: tokens that only end the text; copied */
     int64_t end_n;
     bool begins;   /* the first token begins a text for the tokenizer, as in hpc_text_create */
-    int64_t masks; /* of the states seen last that are kept; 0: 64 */
+    int64_t masks; /* cached masks of recent states; 0: 64 */
 } hpc_grammar_options;
 
-/* One thread at a time; the vocabulary lives longer, the rule's names are copied. HPC_E_ARG: the
- * prefix breaks the rule, and where. */
+/* One thread at a time. The vocabulary must outlive it; the names of the rule are copied.
+ * HPC_E_ARG: the prefix breaks the rule; the message has the place. */
 typedef struct hpc_grammar hpc_grammar;
 int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_grammar_options *o);
 void hpc_grammar_free(hpc_grammar *g);
-/* Once more behind another text, and nothing owed; masks are kept. After an error it has ended. */
+/* Starts again after another text, with nothing owed; cached masks stay. An error ends it. */
 int hpc_grammar_restart(hpc_grammar *g, const char *prefix, size_t n);
-/* Bit t % 32 of word t / 32 is token t's: as hpc_request's `allowed` wants it. Until the next call
- * of it. End tokens are in it just when it may end. With nothing to choose from, HPC_E_STATE is on
- * record and no bit is set. Allocates nothing. */
+/* The set of allowed tokens for hpc_request's `allowed`: bit t % 32 of word t / 32 is token t's.
+ * Valid until the next call. Has the end tokens if the text may end. If no token is allowed, no bit
+ * is set and the error record has HPC_E_STATE. Allocates nothing. */
 const uint32_t *hpc_grammar_allowed(hpc_grammar *g);
-/* A token was made. HPC_E_STATE: it is not allowed, and nothing has changed. */
+/* Advances by a token. HPC_E_STATE: it is not allowed; nothing has changed. */
 int hpc_grammar_take(hpc_grammar *g, int32_t token);
 bool hpc_grammar_may_end(const hpc_grammar *g);
-size_t hpc_grammar_owes(const hpc_grammar *g); /* bytes that have not come yet */
-/* It has ended, or nothing but the end may come. */
+size_t hpc_grammar_owes(const hpc_grammar *g); /* bytes still to be spelled */
+/* The text has ended, or only its end is allowed. */
 bool hpc_grammar_is_over(const hpc_grammar *g);
 
 typedef struct hpc_grammar_counts {
-    int64_t made, found; /* masks computed, and found among those kept */
-    int64_t steps;       /* bytes that the automaton was asked about for those computed */
+    int64_t made, found; /* masks computed, and masks found in the cache */
+    int64_t steps;       /* bytes tried by the automaton to compute masks */
 } hpc_grammar_counts;
 hpc_grammar_counts hpc_grammar_counts_of(const hpc_grammar *g);
 

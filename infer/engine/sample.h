@@ -1,15 +1,13 @@
 /*
- * sample.h: from a row of logits to a token.
+ * sample.h: chooses a token from a row of logits.
  *
- * In this order, which is that of transformers: what is not allowed is left out;
- * biases are added; tokens that came before are damped; all is divided by the temperature; then
- * the top_k likeliest are kept, of these the fewest that reach top_p together, and
- * of these those with at least min_p of the likeliest's probability. Among equals the
- * lower number comes first.
+ * The order of steps equals that of transformers: exclude tokens that are not allowed; add biases;
+ * apply the repetition penalty; divide by the temperature. Then keep the top_k likeliest; keep the
+ * fewest of these that reach top_p together; keep those with at least min_p of the highest
+ * probability. Of equal logits, the lower token number comes first.
  *
- * The number that decides is a function of seed, sample and position, so an answer
- * depends neither on what is decided beside it nor on whether its tokens had been
- * guessed ahead: a guess is right when it is what is drawn here.
+ * The random number is a function of seed, sample and position. So an answer does not depend on
+ * other answers, nor on draft tokens: a draft is accepted if it equals the token drawn here.
  */
 #ifndef HPC_SAMPLE_H
 #define HPC_SAMPLE_H
@@ -25,14 +23,14 @@ typedef struct hpc_sampling {
     int64_t top_k;      /* 0: all */
     double top_p;       /* 1: all */
     double min_p;       /* 0: all */
-    double repeat; /* divides logits of what came before, or multiplies negative ones; 1: off */
-    int64_t repeat_last; /* how many tokens back it looks; -1: all the way */
+    double repeat; /* divides positive logits of earlier tokens, multiplies negative ones; 1: off */
+    int64_t repeat_last; /* number of earlier tokens that count; -1: all */
     uint64_t seed;
 } hpc_sampling;
 
-/* The likeliest, nothing damped. */
+/* The likeliest token, without a repetition penalty. */
 hpc_sampling hpc_sampling_greedy(void);
-/* HPC_E_ARG says which number is out of its range. */
+/* HPC_E_ARG: a number is out of its range; the message names it. */
 int hpc_sampling_check(const hpc_sampling *s);
 
 typedef struct hpc_bias { /* added to the logit of a token; -infinity excludes it */
@@ -66,9 +64,9 @@ typedef struct hpc_alternative {
  */
 void hpc_alternatives(hpc_alternative *out, int64_t n, const float *logits, int64_t vocab);
 
-/* logprob (optional): of the token under the model itself, whatever was left out or damped. Logits
- * of -infinity are never chosen. HPC_E_FORMAT: a logit is NaN or infinity; HPC_E_STATE: nothing is
- * left to choose from. */
+/* logprob (may be NULL): the token's log-probability under the model, before any of these steps.
+ * Logits of -infinity are never chosen. HPC_E_FORMAT: a logit is NaN or infinity; HPC_E_STATE: no
+ * token is left. */
 int hpc_sampler_draw(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *from,
                      int32_t *token, float *logprob);
 
