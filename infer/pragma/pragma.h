@@ -1,12 +1,12 @@
 /*
- * pragma.h: which loops of a file may run in parallel, under which OpenMP directive, and why.
+ * pragma.h: finds the loops of a file that may run in parallel, their OpenMP directives, and the
+ * evidence.
  *
- * The analysis proves or refutes by itself and needs no model: `parallel` is proven from the text,
- * `conditional` is proven under assumptions that are spelled out, `unsafe` names what stands in the
- * way, `unknown` says what stopped the analysis. What it takes for granted: programs without
- * undefined behaviour (indices stay within their arrays' bounds, signed sums do not overflow,
- * objects are accessed as what they are), and that sums of floating-point numbers may be added up
- * in another order (evidence says where).
+ * The analysis needs no language model. A `parallel` loop is proven from the text, a `conditional`
+ * loop is proven under the stated assumptions, `unsafe` names the obstacle, and `unknown` states
+ * what stopped the analysis. The proofs presuppose a program without undefined behaviour: indices
+ * within the bounds of their arrays, no signed overflow, accesses with the type of the object. They
+ * also presuppose that floating-point sums may be reordered; evidence marks such sums.
  */
 #ifndef HPC_PRAGMA_H
 #define HPC_PRAGMA_H
@@ -25,62 +25,62 @@ typedef enum hpc_verdict {
 } hpc_verdict;
 const char *hpc_verdict_name(hpc_verdict v); /* "unknown", "unsafe", "conditional", "parallel" */
 
-/* What the answer rests on. kinds: "form" (the loop itself), "dependence", "scalar", "reduction",
+/* A reason for a verdict. Kinds: "form" (the loop itself), "dependence", "scalar", "reduction",
  * "call", "control", "alias", "memory", "cost", "order", "existing". */
 typedef struct hpc_evidence {
     const char *kind;
-    uint32_t line; /* 0: of none */
+    uint32_t line; /* 0: none */
     const char *text;
-    hpc_verdict alone;     /* what it would decide by itself: UNSAFE, UNKNOWN; PARALLEL: nothing */
+    hpc_verdict
+        alone; /* the verdict of this reason alone: UNSAFE or UNKNOWN; PARALLEL: no objection */
     const char *access[2]; /* alias: the two accesses; NULL otherwise */
 } hpc_evidence;
 
 typedef struct hpc_assumption {
     const char *text;  /* "x and y do not overlap" */
-    const char *check; /* an expression of the loop's scope that is true only then, where the loop
-                          runs: "x + n <= y || y + n <= x"; or NULL */
+    const char *check; /* an expression in the scope of the loop that is true only if the assumption
+                          holds: "x + n <= y || y + n <= x"; or NULL */
 } hpc_assumption;
 
-/* What is wrong with the directive that is there. */
+/* The judgement of an existing directive. */
 typedef enum hpc_existing {
-    HPC_EXISTING_NONE, /* there is none of OpenMP for this loop */
+    HPC_EXISTING_NONE, /* the loop has no OpenMP directive */
     HPC_EXISTING_RIGHT,
     HPC_EXISTING_RACY,      /* the loop carries a dependence */
     HPC_EXISTING_CLAUSE,    /* a private, lastprivate or linear is missing or wrong */
     HPC_EXISTING_REDUCTION, /* a reduction is missing or has another operator */
-    HPC_EXISTING_UNPROVEN,  /* the analysis cannot say */
-    HPC_EXISTING_HARMLESS,  /* right, but some of it serves nothing */
-    HPC_EXISTING_REDUNDANT  /* right, but some of it holds anyway */
+    HPC_EXISTING_UNPROVEN,  /* the analysis found no proof */
+    HPC_EXISTING_HARMLESS,  /* correct, with clauses that have no effect */
+    HPC_EXISTING_REDUNDANT  /* correct, with clauses that state the default */
 } hpc_existing;
 const char *hpc_existing_name(hpc_existing e);
 
 typedef struct hpc_pragma_loop {
     uint32_t line, column, end_line;
-    size_t at, end; /* of the loop's text */
-    int32_t outer;  /* the loop around it, or -1 */
-    int32_t node;   /* in the tree; -1: it has none for it */
+    size_t at, end; /* byte range of the loop */
+    int32_t outer;  /* the enclosing loop, or -1 */
+    int32_t node;   /* in the tree, or -1 */
     const char *function;
     hpc_verdict verdict;
     const char *pragma;   /* "#pragma omp parallel for ..."; NULL unless parallel or conditional */
     const char *existing; /* on one line; NULL: none */
     hpc_existing existing_is;
-    double
-        confidence; /* how often experts did as is proposed with such loops: a directive, or none */
-    double likely;  /* that an expert would put one there, by a model; -1: none was asked */
-    const char *guess;  /* of an unknown loop, by a model: nothing of it is proven; NULL */
-    bool again;         /* of a template that is instantiated in the file */
-    bool small;         /* it runs so short that threads do not pay */
-    bool vectors;       /* what is proposed makes vectors, and no threads */
-    const char *plain;  /* the directive without collapse, simd and target; NULL: it has none */
+    double confidence; /* share of such loops where experts did as proposed: a directive, or none */
+    double likely;     /* probability that an expert would add one, by a model; -1: no model */
+    const char *guess; /* a model's directive for an unknown loop, without any proof; NULL */
+    bool again;        /* in a template that the file instantiates */
+    bool small;        /* too short for threads to pay */
+    bool vectors;      /* the proposal is for vectors, without threads */
+    const char *plain; /* the directive without collapse, simd and target; NULL: none */
     const char *vector; /* a directive for vectors alone, for a loop with a reduction; NULL */
-    const char *idle;   /* why threads do not pay for each entry of the loop; NULL */
-    const char *least;  /* is true before the loop if it has enough iterations for threads; NULL */
-    bool inside;        /* of a parallel region, or of a loop with a directive, in the text */
-    const char *fixed;  /* why no directive can be put before it; NULL */
-    const char *guard;  /* is true before the loop only if all assumptions hold; NULL: nothing is
-                           assumed, or an assumption has no check */
+    const char *idle;   /* reason why threads do not pay for each entry of the loop; NULL */
+    const char *least;  /* condition before the loop: enough iterations for threads; NULL */
+    bool inside;        /* textually in a parallel region or in a loop with a directive */
+    const char *fixed;  /* reason why no directive can be inserted before it; NULL */
+    const char *guard;  /* condition before the loop that implies all assumptions; NULL: there are
+                           no assumptions, or one has no check */
     hpc_assumption *assumption;
-    hpc_evidence *evidence; /* what decides comes first */
+    hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;
 } hpc_pragma_loop;
 
@@ -88,38 +88,37 @@ typedef struct hpc_pragma_loops {
     hpc_arena *arena;
     hpc_pragma_loop *item; /* in the order of the text */
     int64_t n;
-} hpc_pragma_loops; /* zero to begin with */
+} hpc_pragma_loops; /* initially zero */
 void hpc_pragma_loops_release(hpc_pragma_loops *l);
 
 typedef struct hpc_pragma_options {
-    bool default_none; /* default(none), with what is shared */
-    bool simd;         /* vectors, where they fit */
-    bool target;       /* a device, with what is mapped, where that is known */
+    bool default_none; /* default(none), with all shared variables listed */
+    bool simd;         /* vectors where they are possible */
+    bool target;       /* a device, with map clauses, where the extents are known */
     uint32_t line;     /* only loops that cover this line; 0: all */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
         .default_none = false, .simd = false, .target = false, .line = 0                           \
     }
-/* All loops of the functions of a tree. `text` is what the tree was made of. */
+/* Judges all loops in the functions of a tree. `text` is the source of the tree. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o);
-/* The same of a text that has no tree, in Fortran or any other language: every loop is unknown, and
- * `why` says what stopped the analysis. fixed_form: of Fortran. */
+/* Lists the loops of a text without a tree, in Fortran or another language: all are unknown, and
+ * `why` is the reason. fixed_form: fixed-form Fortran. */
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o);
 
-/* Adds if clauses that test the guard of each conditional loop to its directive. A loop without a
- * guard keeps its directive as it is. */
+/* Adds an if clause with the guard to the directive of each conditional loop that has one. */
 int hpc_pragma_guard(hpc_pragma_loops *l);
 
-/* Limits threads to where they pay, for loops without a directive: adds an if clause that tests
- * `least`, and takes `vector` where `idle` is set. Call it before hpc_pragma_guard. */
+/* Limits threads of loops without a directive to entries that pay: adds an if clause with `least`,
+ * and uses `vector` if `idle` is set. Must be called before hpc_pragma_guard. */
 int hpc_pragma_limit(hpc_pragma_loops *l);
 
-/* Sets `confidence` of all loops of a file anew, after verdicts or `likely` have changed. It is
- * calibrated on loops of repositories that no model of ours was trained on (tests/pragma/README.md
- * says how well). */
+/* Recomputes `confidence` of all loops of a file after a change of verdicts or `likely`. Calibrated
+ * on loops of repositories that no model of ours was trained on (figures: tests/pragma/README.md).
+ */
 void hpc_pragma_weigh(hpc_pragma_loops *l);
 
 #ifdef __cplusplus
