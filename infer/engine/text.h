@@ -1,9 +1,8 @@
 /*
- * text.h: tokens as they are made become text as it can be shown.
+ * text.h: incremental detokenizer with stop strings.
  *
- * Held back is what may still become a stop string, and a character of which bytes are
- * missing. What comes out, all together, is what decoding all tokens at once gives, up to
- * the first stop string.
+ * It holds back a possible beginning of a stop string, and an incomplete UTF-8 character. The
+ * concatenated output equals the decoded token sequence up to the first stop string.
  */
 #ifndef HPC_TEXT_H
 #define HPC_TEXT_H
@@ -16,13 +15,14 @@ extern "C" {
 
 typedef struct hpc_text hpc_text;
 
-/* stop: NULL-terminated, or NULL: none; copied. begins: a text, and does not go on with one. */
+/* t: borrowed. stop: NULL-terminated array, copied; NULL: none. begins: the first token starts a
+ * text, rather than continuing one. HPC_E_ARG: an empty stop string. */
 int hpc_text_create(hpc_text **out, const hpc_tokenizer *t, const char *const *stop, bool begins);
 void hpc_text_free(hpc_text *x);
-/* Appends to `ready`; *stopped: a stop string has come, which is not shown, and nothing else will
- * be. */
+/* Appends complete text to `ready`. *stopped: a stop string was found. It and later tokens produce
+ * no output. */
 int hpc_text_push(hpc_text *x, int32_t token, hpc_buf *ready, bool *stopped);
-/* No more tokens come: what was held back is shown. */
+/* Appends the text held back, after the last token. */
 int hpc_text_end(hpc_text *x, hpc_buf *ready);
 
 #ifdef __cplusplus
