@@ -1,5 +1,5 @@
 /*
- * One answer of the model while it is sampled: its tokens, the text kept of them, and how it ends.
+ * State of a completion request and of the answers that it samples.
  */
 #ifndef HPC_COMPLETE_ANSWER_H
 #define HPC_COMPLETE_ANSWER_H
@@ -13,14 +13,14 @@ struct hpc_completer {
     const hpc_model_config *config;
     hpc_tokenizer *tokenizer;
     complete_prompter prompter;
-    hpc_vocabulary *vocabulary; /* NULL until something has to be looked up in it */
+    hpc_vocabulary *vocabulary; /* NULL until the first use */
     hpc_ids prompt;
-    int64_t room;       /* tokens of a text */
+    int64_t room;       /* most tokens of prompt and answer */
     double ns_per_flop; /* of prompts; 0: not measured yet */
 };
 
 typedef struct complete_token {
-    size_t at; /* where its text begins in `raw`, or later: some bytes wait for others */
+    size_t at; /* length of `raw` when it came; its text may begin later */
     float logprob;
 } complete_token;
 
@@ -30,19 +30,19 @@ typedef struct complete_answer {
     int64_t id, sample;
     hpc_text *text;
     hpc_grammar *grammar; /* NULL: none */
-    size_t owed;          /* bytes that come before `raw` begins */
+    size_t owed;          /* bytes before the cursor that its tokens still repeat */
     hpc_buf raw, shown;
     complete_token *token;
     int64_t token_n, token_cap;
-    hpc_buf best; /* the longest text of complete statements of an attempt that was given up */
+    hpc_buf best; /* longest text of complete statements among abandoned attempts */
     complete_token *best_token;
     int64_t best_token_n, best_token_cap;
-    size_t end;      /* of what is kept of `raw` */
-    size_t told;     /* of `shown` */
-    size_t told_raw; /* what of `raw` that is */
-    int64_t budget;  /* tokens after which the text has to be sound to get more */
-    int64_t retries; /* after an end that leaves brackets open */
-    int64_t made;    /* tokens, with those that retries dropped */
+    size_t end;      /* end of the part of `raw` that is kept */
+    size_t told;     /* bytes of `shown` that `ready` received */
+    size_t told_raw; /* the same, in `raw` */
+    int64_t budget;  /* tokens after which the text must be sound to continue */
+    int64_t retries; /* after repetitions and ends with open brackets */
+    int64_t made;    /* tokens, including those that retries dropped */
     bool over, repeats, full, late, ended, resample;
     hpc_completion_finish finish;
     int32_t stop_token; /* -1: none */
@@ -57,14 +57,13 @@ struct complete_run {
     int64_t n, begun, ended;
     int64_t start_ns, first_ns, made;
     int64_t prompt_ns, computed, decoded, decode_ns; /* as in hpc_completions */
-    int64_t reused;                                  /* by the engine, before this */
+    int64_t reused;                                  /* by the engine, before this request */
     bool begins;                                     /* a token has been made */
-    bool cancelled;                                  /* an answer was, by its port */
+    bool cancelled;                                  /* an answer was cancelled */
     int failed;
 };
 
-/* ---- the engine: the completer's own, or through a port (drive.c) -----------------------------
- */
+/* ---- the engine: the completer's own, or that of a port (drive.c) ---------------------------- */
 int complete_drive_submit(const complete_run *x, const hpc_request *q, int64_t *id);
 void complete_drive_cancel(const complete_run *x, int64_t id);
 int complete_drive_step(const complete_run *x, bool *busy);
@@ -73,10 +72,10 @@ hpc_engine_counts complete_drive_counts(const complete_run *x);
 /* ---- one answer (answer.c) ------------------------------------------------------------------ */
 int complete_answer_begin(complete_answer *a, complete_run *x, int64_t k);
 int complete_answer_submit(complete_answer *a);
-/* Continues an answer that repeats itself from its last complete statement, at a higher
- * temperature. Not from within a callback of the engine. */
+/* Resamples an answer from an earlier complete statement, at a temperature of at least 0.5. Not
+ * from within a callback of the engine. */
 int complete_answer_resample(complete_answer *a);
-/* Moves the text to c and fills what is counted of it. */
+/* Moves the text to c and sets its counts. */
 int complete_answer_take(hpc_completion *c, complete_answer *a);
 void complete_answer_release(complete_answer *a);
 

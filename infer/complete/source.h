@@ -1,10 +1,10 @@
 /*
- * source.h: completions that repeat what a model was trained on, and whose that is.
+ * source.h: attribution of completions that repeat training data.
  *
- * What counts are tokens of code in the file as it would be: those of the completion, and up to 20
- * before it, since what a file begins may be gone on with as somebody else did. So of a run of 40
- * tokens, which is always found (runtime/source/passage.h), 20 at least are the completion's own,
- * and one of fewer than 17 never has a source. What follows the place does not count.
+ * The search covers the code tokens of the completion and up to 20 before the cursor, because a
+ * completion may continue a copied passage. The passage index finds runs of 40 tokens, with
+ * the exceptions in runtime/source/passage.h; at least 20 of these are the completion's.
+ * Completions of fewer than 17 tokens have no source. Text after the cursor is ignored.
  */
 #ifndef HPC_COMPLETE_SOURCE_H
 #define HPC_COMPLETE_SOURCE_H
@@ -18,11 +18,11 @@ extern "C" {
 
 enum { HPC_COMPLETE_BEFORE = 20 };
 
-/* Tells the sources of each completion: one for each run and each who has it, the longest run
- * first, then as they stand. A file of no known language is read as C. After an error some are
- * told. */
+/* Replaces the sources of each completion that is not empty: one entry for each run and
+ * hpc_source, sorted by length of the run, then by position. Files of unknown language are read as
+ * C. After an error, only some completions have sources. */
 int hpc_completions_find_sources(hpc_completions *c, const hpc_spot *spot, const hpc_passages *p);
-/* Those that have a source go; returns how many answers had given them. */
+/* Removes completions with a source; returns the number of samples that they stand for. */
 int64_t hpc_completions_leave_out(hpc_completions *c);
 
 #ifdef __cplusplus

@@ -1,9 +1,8 @@
 /*
- * text.h: converts generated tokens to text.
+ * text.h: incremental detokenizer with stop strings.
  *
- * Text is held back while it may be part of a stop string, or while bytes of a character are
- * missing. The concatenated output equals the decoding of all tokens at once, up to the first stop
- * string.
+ * It holds back a possible beginning of a stop string, and an incomplete UTF-8 character. The
+ * concatenated output equals the decoded token sequence up to the first stop string.
  */
 #ifndef HPC_TEXT_H
 #define HPC_TEXT_H
@@ -16,12 +15,14 @@ extern "C" {
 
 typedef struct hpc_text hpc_text;
 
-/* stop: NULL-terminated list, copied; NULL: none. begins: the first token begins a text. */
+/* t: borrowed. stop: NULL-terminated array, copied; NULL: none. begins: the first token starts a
+ * text, rather than continuing one. HPC_E_ARG: an empty stop string. */
 int hpc_text_create(hpc_text **out, const hpc_tokenizer *t, const char *const *stop, bool begins);
 void hpc_text_free(hpc_text *x);
-/* Appends to `ready`. *stopped: a stop string was found; neither it nor later text is appended. */
+/* Appends complete text to `ready`. *stopped: a stop string was found. It and later tokens produce
+ * no output. */
 int hpc_text_push(hpc_text *x, int32_t token, hpc_buf *ready, bool *stopped);
-/* Appends the text that was held back. No tokens may follow. */
+/* Appends the text held back, after the last token. */
 int hpc_text_end(hpc_text *x, hpc_buf *ready);
 
 #ifdef __cplusplus
