@@ -31,41 +31,42 @@ extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cm
     hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 
-int hpc_cmd_exit_code(int rc);                   /* of a negative code */
-int hpc_cmd_failed(const char *command, int rc); /* the error at hand, in a line; the exit code */
-/* Writes and releases a buffer; HPC_E_IO when stdout is gone. */
+int hpc_cmd_exit_code(int rc); /* for a negative code */
+int hpc_cmd_failed(const char *command,
+                   int rc); /* prints the recorded error; returns the exit code */
+/* Writes and releases a buffer; HPC_E_IO: stdout is closed. */
 int hpc_cmd_print(hpc_buf *text);
-/* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
- * is complete in" WHERE. */
+/* The same for a final report. If it cannot be written, the error names the result, as in "the
+ * corpus is complete in" WHERE. */
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
 /* The width of text: $COLUMNS, the terminal's, or 80; 20 to 120. (support.c) */
 int hpc_cmd_columns(void);
 /* usage.c */
 #define HPC_CMD_CANNOT_WRITE "cannot write to standard output"
-int hpc_cmd_usage(FILE *to); /* the commands; returns an exit code, of bad usage for stderr */
+int hpc_cmd_usage(FILE *to); /* lists the commands; returns an exit code: bad usage for stderr */
 /* Fails with a message that suggests the nearest command; `second`: the next argument, or "". */
 int hpc_cmd_unknown(const char *first, const char *second);
 /* manual.c: every man page under DIR/man1. */
 int hpc_cmd_write_manuals(const char *dir);
-/* ---- shared by the commands that work for long (support.c) ----------------------- */
-/* Sets a progress up: on standard error, a bar on a terminal; NULL-like (silent) when quiet. */
+/* ---- shared by long-running commands (support.c) ---------------------------------- */
+/* Initializes progress on standard error: a bar on a terminal; silent if quiet. */
 void hpc_cmd_progress(hpc_progress *out, bool quiet);
 void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" on stderr */
 /* Ctrl-C, TERM and HUP: the first sets *stop and prints "stopping; THEN", where `then` is a static
- * string that says what happens to the work; a Ctrl-C after that ends the process. Threads made
+ * string with the consequence for the work. A Ctrl-C after that ends the process. Threads made
  * between start and end do not receive these signals: start precedes any that outlives it. */
 typedef struct hpc_cmd_signals hpc_cmd_signals;
 int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command, const char *then);
-/* Whether it is not said: another process says it, or a launcher ends ranks that do not meet. */
+/* quiet: omits the message, because another process prints it or a launcher ends the ranks. */
 void hpc_cmd_signals_follow(hpc_cmd_signals *s, bool quiet);
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
 int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);
-/* A file that comes with the program: beside it, in ../lib/hpccoder, ../share/hpccoder, or in the
- * source tree around build/. "" when there is none. out: PATH_MAX chars. */
+/* The path of a file that is installed with the program: in its folder, in ../lib/hpccoder or
+ * ../share/hpccoder, or in the source tree around build/; "": not found. out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
-/* The path of the model that is asked for, or, asked for none (NULL, ""), of the one of that name
- * that comes with the program. HPC_E_ARG: there is none, or the path is no model. */
+/* The path of the requested model, or of the installed model `name` if none is requested (NULL,
+ * ""). HPC_E_ARG: it does not exist, or is not a model. */
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
 int hpc_cmd_threads(int64_t asked); /* 0: one for each CPU that this process may use */
 /* The sketch of what is held out: the one asked for, the program's own, whose path goes to `room`,

@@ -7,9 +7,9 @@
 #include "cmd/cmd.h"
 #include "runtime/source/check.h"
 
-/* HPC_E_UNSUPPORTED: hpccoder-clang.so is not there, or cannot be opened. */
+/* HPC_E_UNSUPPORTED: hpccoder-clang.so is missing or cannot be opened. */
 int hpc_cmd_open_checker(hpc_checker **out);
-/* What is behind "--" is the compiler's: cut off, NULL-terminated; NULL when there is none. */
+/* Removes the compiler flags after "--" from argv and returns them, NULL-terminated; NULL: none. */
 const char *const *hpc_cmd_take_flags(int *argc, char **argv);
 
 #endif

@@ -22,19 +22,19 @@ typedef struct complete_options {
 
 extern const hpc_option complete_option_table[];
 
-/* known: their file's path. Those that were asked for must be there and good; those beside the
- * model need not be: then *out is NULL, and what is wrong with them is a warning. */
+/* known: receives the path of the index. A requested index must exist and be valid. The one in the
+ * folder of the model is optional: without it *out is NULL, and a damaged one causes a warning. */
 int complete_open_passages(hpc_passages **out, char known[PATH_MAX], const complete_options *o,
                            const char *model);
-/* As `source`: the longest run; behind it, as its `others`, what else c repeats, and who else has
- * that. */
+/* Writes `source`: the longest run, followed by its `others`: further runs that c repeats, and
+ * other repositories that have them. */
 void complete_put_source(hpc_json_out *w, const hpc_completion *c);
-/* On standard error, a line each: of c, which may be NULL, and of what was left out. */
+/* Prints to standard error one line about c, which may be NULL, and one about omitted answers. */
 void complete_remark_source(const hpc_completion *c, int64_t left_out);
 
 typedef struct completing {
     const complete_options *o;
-    const char *file, *name; /* as given, and what says its language */
+    const char *file, *name; /* as given, and the name that determines the language */
     hpc_buf bytes;
     hpc_spot spot;
     char model[PATH_MAX];
@@ -44,21 +44,21 @@ typedef struct completing {
     hpc_context *context;
     hpc_context_parts parts;
     char known[PATH_MAX];
-    hpc_passages *passages; /* NULL: there are none to ask */
+    hpc_passages *passages; /* NULL: no index */
     hpc_completions made;
-    int64_t left_out;         /* answers that repeat what is known */
+    int64_t left_out;         /* omitted answers, which repeat known code */
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_check_flags flags;
-    int64_t samples; /* answers at most */
-    bool until_good; /* no more of them than until one passes all checks */
-    int64_t most;    /* tokens of an answer */
+    int64_t samples; /* limit of answers */
+    bool until_good; /* stop at the first that passes all checks */
+    int64_t most;    /* token limit of an answer */
     hpc_checker *compiler;
-    hpc_completions_checker *checker; /* NULL: nothing is checked */
+    hpc_completions_checker *checker; /* NULL: no checks */
     int64_t start_ns, loaded_ns;
     hpc_progress progress; /* of reading the prompt */
-    bool reads;            /* it is shown */
+    bool reads;            /* progress is shown */
     hpc_buf streamed;
-    int failed; /* of what is printed on the way */
+    int failed; /* error of output during the run */
 } completing;
 
 /* ---- complete_print.c ---- */

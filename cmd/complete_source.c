@@ -1,5 +1,5 @@
 /*
- * complete_source.c: what `hpccoder complete` knows and says of code that a completion repeats.
+ * complete_source.c: sources of code that a completion of `hpccoder complete` repeats.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
- * corpus_check.c: `hpccoder corpus check`: whether anything held out is in a corpus or in files.
+ * corpus_check.c: `hpccoder corpus check`: finds held-out content in a corpus or in files.
  *
- * It changes nothing: what it finds is left to whoever made the corpus.
+ * It changes nothing; removing the content is up to the owner of the corpus.
  */
 #include <string.h>
 #include <sys/stat.h>

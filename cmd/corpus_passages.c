@@ -1,6 +1,6 @@
 /*
- * corpus_passages.c: `hpccoder corpus passages`: makes the file by which completions that repeat
- * what a model was trained on are recognised. pilot/pilot.passages was made by it.
+ * corpus_passages.c: `hpccoder corpus passages`: builds the passage index of a model's training
+ * corpus, which attributes copied code in completions. It made pilot/pilot.passages.
  */
 #include "cmd/cmd.h"
 #include "corpus/corpus.h"

@@ -1,6 +1,6 @@
 /*
- * corpus_sketch.c: `hpccoder corpus sketch`: makes the file by which held-out content is
- * recognised. corpus/held-out.sketch in the sources was made by it.
+ * corpus_sketch.c: `hpccoder corpus sketch`: builds the sketch that recognises held-out content. It
+ * made corpus/held-out.sketch.
  */
 #include <string.h>
 

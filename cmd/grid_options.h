@@ -25,7 +25,8 @@ static inline hpc_parallel parallel_of(const grid_options *g)
                           .bucket_bytes = (size_t)g->bucket_kib << 10};
 }
 
-/* Rows for an option table whose struct holds a grid_options at `base`; ranks: what they are. */
+/* Rows for an option table whose struct holds a grid_options at `base`; ranks: the help text for
+ * ranks. */
 #define GRID_OPTIONS(base, ranks)                                                                  \
     {.name = "grid",                                                                               \
      .kind = HPC_TEXT,                                                                             \

@@ -28,7 +28,8 @@ static const hpc_option option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(lsp_options, passages),
      .argument = "FILE|none",
-     .help = "Passage index that attributes copied code. Default: FILE.passages beside FILE.gguf."},
+     .help =
+         "Passage index that attributes copied code. Default: FILE.passages next to FILE.gguf."},
     {.name = "database",
      .letter = 'p',
      .kind = HPC_TEXT,

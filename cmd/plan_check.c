@@ -1,5 +1,5 @@
 /*
- * plan_check.c: what is proven of a step on a grid before any rank starts.
+ * plan_check.c: `hpccoder plan check`: proves a step on a grid before any rank starts.
  */
 #include "cmd/cmd.h"
 #include "cmd/plan.h"

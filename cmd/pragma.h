@@ -1,6 +1,6 @@
 /*
- * pragma.h: what the files of `hpccoder pragma` share: its options, what is made of a file's loops,
- * and how that is told or put into the file.
+ * pragma.h: shared by the files of `hpccoder pragma`: its options, the results for a file's loops,
+ * and their output as text, JSON, SARIF, patch or edit.
  */
 #ifndef HPC_CMD_PRAGMA_H
 #define HPC_CMD_PRAGMA_H
@@ -21,11 +21,12 @@ extern const hpc_option pragma_option_table[];
 
 typedef struct pragma_file {
     hpc_directive_file d;
-    const char *failed;     /* why it has no results; NULL */
-    const char *skipped[2]; /* why --verify compile, and ThreadSanitizer, did nothing; NULL */
-    bool rejected;          /* by the compiler, as it is */
-    hpc_buf warnings;       /* to be printed before its results; each with a NUL */
-} pragma_file;              /* zero to begin with */
+    const char *failed; /* reason for missing results; NULL */
+    const char
+        *skipped[2];  /* reasons why --verify compile and ThreadSanitizer were skipped; NULL */
+    bool rejected;    /* the compiler rejects the unchanged file */
+    hpc_buf warnings; /* printed before its results; each ends with a NUL */
+} pragma_file;        /* initially zero */
 void pragma_file_release(pragma_file *f);
 
 /* ---- pragma_verify.c: --verify ---- */

@@ -10,7 +10,7 @@
 
 static const char *const prune_overs[] = {"each", "all", NULL};
 
-/* Those that say what a pruned step is, for plans as well. */
+/* Options that define a pruned step, shared with plans. */
 typedef struct prune_options {
     double prune;
     const char *gradients;

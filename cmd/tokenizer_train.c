@@ -1,6 +1,6 @@
 /*
- * tokenizer_train.c: `hpccoder tokenizer train`: a corpus or plain files to a tokenizer, in a
- * folder that other programs load as well.
+ * tokenizer_train.c: `hpccoder tokenizer train`: trains a tokenizer on a corpus or on plain files,
+ * and writes a folder that other programs can load.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
- * train.c: a training run, from a configuration to a model directory.
+ * train.c: `hpccoder train`: a training run, from a configuration to a model directory.
  *
- * Options are the configuration's keys; what they mean together is checked
- * where it is used, in model/ and train/.
+ * Options are keys of the configuration. model/ and train/ check their combinations.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -34,12 +34,13 @@ extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
-/* train_dry.c: what --recompute asks for; in its place, what fits --memory, on a grid as all its
- * ranks can, and collective; and what a step needs, printed. */
+/* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory
+ * for all ranks of a grid; it is collective. */
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
 int hpc_cmd_train_fit(hpc_trainer_options *t, const train_options *o);
-/* train_record.c: a run's record; the path of one that --resume goes on with, or ""; and whether
- * what is asked now is still that run: HPC_E_ARG names the key, other changes are said. */
+/* train_record.c: the record of a run; the path of the run that --resume continues, or ""; and a
+ * comparison of the options with that record. HPC_E_ARG names a key that must not change; other
+ * changes are reported. */
 int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t);
 void hpc_cmd_train_value(hpc_buf *out, const hpc_option *o, const train_options *from); /* text */
 int hpc_cmd_train_under(char path[PATH_MAX], const void *options);

@@ -1,6 +1,5 @@
 /*
- * train_record.c: what a run is recorded as, and what of it a run that goes on
- * may have changed.
+ * train_record.c: the record of a run, and the options that may change when it is resumed.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Commits of a history, parents first, and the commit that each is compared with.
+ * line.c: commits of a history, parents first, and the base of each comparison.
  *
- * It does not read samples: the caller says which commits have some.
+ * It does not read samples: the caller names the commits that have some.
  */
 #include "corpus/history/line.h"
 

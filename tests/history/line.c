@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/history/line.c: the commits of a history in order, what each is held against, and
- * what pairs.c makes of commits that were built to the same bytes.
+ * Tests of corpus/history/line.c: the order of the commits of a history, the base of each
+ * comparison, and the treatment by pairs.c of commits whose builds have equal bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
