@@ -1,8 +1,7 @@
 /*
- * priv.h: the parts of a completion: where it ends (stop.c, outline.c), what of it repeats what
- * follows (repeat.c), how it is indented (indent.c), the columns of
- * fixed-form Fortran (card.c), how long a prompt may be (budget.c),
- * and what the model is shown (prompt.c).
+ * priv.h: the parts of a completion: its end (stop.c, outline.c), repetitions of the text after the
+ * cursor (repeat.c), its indentation (indent.c), the columns of fixed-form Fortran (card.c), the
+ * length of the prompt (budget.c), and the prompt itself (prompt.c).
  */
 #ifndef HPC_COMPLETE_PRIV_H
 #define HPC_COMPLETE_PRIV_H
@@ -14,64 +13,66 @@
 enum { COMPLETE_TAB = 8 }; /* columns */
 
 /* ---- text (lines.c) ---------------------------------------------------------------------- */
-size_t complete_line_begin(const char *text, size_t at);          /* of the line that holds `at` */
-size_t complete_line_end(const char *text, size_t n, size_t at);  /* its line feed, or n */
-size_t complete_indent_of(const char *text, size_t n, size_t at); /* columns before that line */
-size_t complete_blanks(const char *text, size_t n, size_t at);    /* behind spaces and tabs */
-bool complete_is_blank(const char *text, size_t n);               /* no more than white space */
+size_t complete_line_begin(const char *text, size_t at);         /* start of the line with `at` */
+size_t complete_line_end(const char *text, size_t n, size_t at); /* its line feed, or n */
+size_t complete_indent_of(const char *text, size_t n,
+                          size_t at); /* indentation of that line in columns */
+size_t complete_blanks(const char *text, size_t n,
+                       size_t at);                  /* first byte after spaces and tabs */
+bool complete_is_blank(const char *text, size_t n); /* only white space */
 
-/* ---- where it ends (stop.c) -------------------------------------------------------------- */
-typedef struct complete_open { /* what is open at the place */
+/* ---- the end (stop.c) -------------------------------------------------------------------- */
+typedef struct complete_open { /* a construct that is open at the cursor */
     uint8_t kind;              /* hpc_bracket_kind */
-    bool closed;               /* by what stands behind the place */
-    size_t indent;             /* columns before the line in which it begins */
+    bool closed;               /* closed by the text after the cursor */
+    size_t indent;             /* indentation of the line where it begins */
 } complete_open;
 typedef struct complete_stop {
     const hpc_spot *d;
     hpc_complete_stop kind;
-    hpc_buf lead;        /* from the start of the statement, and of the comment or string around */
-    complete_open *open; /* the innermost first */
+    hpc_buf lead;        /* text from the start of the statement, comment or string to the cursor */
+    complete_open *open; /* innermost first */
     int64_t open_n, open_cap;
-    int64_t target; /* which of them is to be closed; -1: none */
+    int64_t target; /* index of the construct to close; -1: none */
     hpc_tokens tokens;
     hpc_brackets brackets;
     hpc_buf text;
 } complete_stop;
 int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind);
 void complete_stop_release(complete_stop *s);
-/* How much of text[0..n), which goes on behind the place, belongs to it; *over: what comes behind
- * does not. last: nothing comes any more. More text never takes back what was said to belong to it,
- * unless that is the last bytes since the last line feed. */
+/* The length of the completion within the generated text[0..n). *over: it ends there. last: the
+ * text is complete. More text never shortens an earlier answer, except within its last line. */
 int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
                        bool last);
 /* The brackets of lead + text[0..n), in s->brackets; offsets are those of s->text. */
 int complete_stop_read(complete_stop *s, const char *text, size_t n);
-bool complete_stop_is_known(const complete_stop *s, const hpc_bracket *b); /* one of the lead */
+bool complete_stop_is_known(const complete_stop *s,
+                            const hpc_bracket *b); /* a bracket of the lead */
 bool complete_stop_closes_open(const complete_stop *s, const hpc_bracket *b);
-/* Which of s->open a closing bracket of that kind closes, from `from` on; -1: none. */
+/* The index in s->open, from `from` on, that a closer of that kind closes; -1: none. */
 int64_t complete_stop_closed_by(const complete_stop *s, int kind, int64_t from);
 bool complete_is_inline(int kind); /* a parenthesis or a square bracket */
 
-/* ---- what it leaves open (close.c) -------------------------------------------------------- */
-/* Brackets that text[0..n) at the cursor leaves open: its own, and those from the innermost at the
- * cursor to the target that neither it nor the text after the cursor closes. */
+/* ---- unclosed constructs (close.c) -------------------------------------------------------- */
+/* Counts the brackets that text[0..n) at the cursor leaves open: its own, and those between the
+ * cursor and the target that neither it nor the text after the cursor closes. */
 int complete_open_count(int64_t *open, complete_stop *s, const char *text, size_t n);
-/* Where the last complete statement of text[0..n) ends: 0 if there is none. open_too: or where a
- * block begins. */
+/* The end of the last complete statement of text[0..n), or 0. open_too: the beginning of a block
+ * counts as well as an end. */
 int complete_statement_end(size_t *end, complete_stop *s, const char *text, size_t n,
                            bool open_too);
-/* Appends what closes all that complete_open_count counts, each brace on a line of its own.
- * Appends nothing for Fortran, where the name of the end statement is not known. */
+/* Appends closers for all brackets that complete_open_count counts, each brace on its own line.
+ * Appends nothing for Fortran, where the form of the end statement is unknown. */
 int complete_close(hpc_buf *out, complete_stop *s, const char *text, size_t n);
-/* *sound: it is worth more tokens. It closes no bracket too many, and at least half of its lines
- * are distinct. */
+/* *sound: no unmatched closer, and at least half of the lines are distinct. A sound text gets more
+ * tokens. */
 int complete_is_sound(bool *sound, complete_stop *s, const char *text, size_t n);
 
-/* ---- what its function asks for (body.c) ------------------------------------------------- */
+/* ---- the task of the function (body.c) --------------------------------------------------- */
 enum { COMPLETE_MODELS = 3 }; /* OpenMP, MPI, CUDA */
 typedef struct complete_body {
     bool asks;                   /* the cursor begins a body that has work to do */
-    bool model[COMPLETE_MODELS]; /* asked for before the cursor, and not used there */
+    bool model[COMPLETE_MODELS]; /* requested before the cursor, but not used there */
 } complete_body;
 int complete_body_find(complete_body *out, hpc_tokens *tokens, const hpc_spot *d);
 /* *trivial: the completion does no work. *missing: a model that it lacks, or NULL. */
@@ -79,81 +80,82 @@ int complete_body_judge(bool *trivial, const char **missing, const complete_body
                         hpc_tokens *tokens, const hpc_spot *d, const hpc_buf *text);
 
 /* ---- blocks by indentation (outline.c) ----------------------------------------------- */
-/* The same without a lexer. text: from the beginning of the cursor's line, which is at `lead`. */
+/* Like complete_stop_find, without a lexer. text: from the start of the cursor's line; the cursor
+ * is at `lead`. */
 void complete_outline_find(size_t *end, bool *over, hpc_complete_stop kind, const char *text,
                            size_t n, size_t lead, bool last);
 
-/* ---- what repeats (repeat.c) ------------------------------------------------------------- */
-/* As complete_stop_find, of a text that ends there: where it begins to say what follows it. */
+/* ---- repetition of the text after the cursor (repeat.c)
+ * ------------------------------------------------------------- */
+/* Like complete_stop_find: the end is where the text begins to repeat the text after the cursor. */
 void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
                           bool last);
 
-/* ---- what goes round in circles (circle.c) ------------------------------------------ */
-/* The same of a text that says the same lines over and over, as small models do: where the second
- * time begins. */
+/* ---- repetition of itself (circle.c) ------------------------------------------------ */
+/* The same for a text that repeats its own lines, as small models do: the end is where the first
+ * repetition begins. */
 void complete_circle_find(size_t *end, bool *over, const char *text, size_t n, bool last);
 
-/* ---- how it is indented (indent.c) ------------------------------------------------------- */
+/* ---- indentation (indent.c) -------------------------------------------------------------- */
 typedef struct complete_indent {
     const hpc_spot *d;
-    bool tabs;       /* the file's lines begin with tabs */
-    size_t unit;     /* columns of a level; 8 where a level is a tab */
-    bool regular;    /* the file's lines before the place are as deep as their blocks */
-    bool decided;    /* by the first line that comes and tells, how those that come are changed: */
-    size_t base;     /* of the columns behind this one */
-    size_t from, to; /* so many become so many, */
-    int64_t moved;   /* and all move by these */
+    bool tabs;       /* lines of the file begin with tabs */
+    size_t unit;     /* columns of a level; 8 if a level is a tab */
+    bool regular;    /* lines before the cursor are indented by their blocks */
+    bool decided;    /* a line has determined the change of later lines: */
+    size_t base;     /* after this column, */
+    size_t from, to; /* a level of `from` columns becomes one of `to`, */
+    int64_t moved;   /* and all lines are shifted by this */
 } complete_indent;
 int complete_indent_create(complete_indent *i, const hpc_spot *d);
-/* Appends text[0..n), which `s` has just been asked about, as the file would have it. What was told
- * of its lines stays so when more of them come. */
+/* Appends text[0..n) with the indentation of the file. `s` has just read that text. Complete lines
+ * keep their result when more text follows. */
 int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop *s,
                           const char *text, size_t n);
 
 /* ---- columns of fixed-form Fortran (card.c) ------------------------------------------ */
-/* Appends text[0..n), which comes at the cursor, in columns 1 to 72. What was appended for whole
- * lines stays when more of them come. */
+/* Appends text[0..n) at the cursor, laid out in columns 1 to 72. Complete lines keep their result
+ * when more text follows. */
 int complete_card_put(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
 
-/* ---- tokens that are chosen anew (heal.c) ------------------------------------------------ */
-/* Whether it is worth a vocabulary to ask. */
+/* ---- token healing (heal.c) -------------------------------------------------------------- */
+/* False if no vocabulary could heal this text; then none needs to be built. */
 bool complete_heal_may(const char *text, size_t n);
-/* How many of the tokens that a text ends with are taken back, at most 3, for some token begins
- * with its last bytes and is longer; *owed: bytes of the text that these stand for. */
+/* The number of last tokens to remove, at most 3, because a longer token begins with the last bytes
+ * of the text. *owed: the bytes of the removed tokens. */
 int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, size_t n,
                       const int32_t *id, int64_t id_n);
 
-/* ---- how long a prompt may be (budget.c) ------------------------------------------------- */
+/* ---- length of prompts (budget.c) -------------------------------------------------------- */
 enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
-/* From the time that the first 320 tokens of a prompt take, which stay in the cache. */
+/* Measured on the first 320 tokens of a prompt, which stay in the cache. */
 int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
-/* Has a port read the first tokens of a prompt, which stay in the cache, so that it knows its rate.
- */
+/* Lets a port read the first tokens of a prompt, which stay in the cache, to measure its rate. */
 int complete_budget_read(const hpc_complete_request *r, const hpc_ids *prompt);
 /* Tokens that the model reads in this time, at least COMPLETE_BUDGET_LEAST. */
 int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns);
 
-/* ---- what the model is shown (prompt.c) -------------------------------------------------- */
+/* ---- the prompt (prompt.c) --------------------------------------------------------------- */
 typedef struct complete_prompter {
     const hpc_tokenizer *t;
     hpc_tokenizer_scratch *scratch;
     int32_t special[HPC_SPECIAL_N]; /* -1: the model has none */
-    bool fills;                     /* it can be shown what follows, */
-    bool suffix_first;              /* and was trained with that before what comes first, too */
-    int32_t begin;                  /* -1: texts have none */
-    int32_t *stop;                  /* tokens that are no text */
+    bool fills;                     /* it accepts the text after the cursor */
+    bool suffix_first;              /* it was trained with the suffix before the prefix, too */
+    int32_t begin;                  /* token at the beginning of texts; -1: none */
+    int32_t *stop;                  /* tokens that are not text */
     int64_t stop_n, stop_cap;
-    const hpc_vocabulary *vocabulary; /* to take tokens back by; NULL: none are */
-    size_t owed;                      /* bytes before the place that the last prompt leaves out */
+    const hpc_vocabulary *vocabulary; /* for token healing; NULL: none */
+    size_t owed;                      /* bytes before the cursor that the last prompt omits */
     hpc_buf text;
     hpc_ids work;
 } complete_prompter;
 int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t);
 void complete_prompter_close(complete_prompter *p);
-/* A model may have more tokens than its tokenizer: rows that nobody trained, and no text. */
+/* Adds tokens beyond the tokenizer to `stop`: a model may have such rows, which are untrained. */
 int complete_prompter_stop_behind(complete_prompter *p, int64_t vocab);
-/* Replaces ids: at most so many. What follows comes first where the model knows that order, so that
- * an edit before the place leaves its part of the cache as it is. */
+/* Replaces ids by at most `most` tokens. The suffix comes first if the model was trained with that
+ * order: then an edit before the cursor keeps the cached suffix. */
 int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
                     int64_t most);
 
