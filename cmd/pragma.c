@@ -347,31 +347,14 @@ static int print_end(run_of_files *r, int64_t done)
     return hpc_cmd_print(&r->out);
 }
 
-/* With --fix, a file that is named twice is read the second time after it was changed. */
-static int has_twins(bool *out, char **path, int64_t n)
-{
-    hpc_map *seen = hpc_map_create();
-    uint64_t value;
-    int rc = seen ? HPC_OK : HPC_E_NOMEM;
-    *out = false;
-    for (int64_t k = 0; k < n && rc >= 0; k++) {
-        struct stat st;
-        if (stat(path[k], &st) < 0) continue;
-        const uint64_t key[2] = {st.st_dev, st.st_ino};
-        *out |= hpc_map_get(seen, key, sizeof key, &value);
-        rc = hpc_map_put(seen, key, sizeof key, 1);
-    }
-    hpc_map_free(seen);
-    return rc;
-}
-
 static int judge_all(run_of_files *r, const int *stop)
 {
     const pragma_options *o = r->all->o;
     int64_t done = 0;
     bool twins = false;
+    hpc_checker **checker = NULL;
     int rc = HPC_OK, workers = 0;
-    if (o->fix) TRY(has_twins(&twins, r->path, r->n));
+    if (o->fix) TRY(pragma_has_twins(&twins, r->path, r->n));
     const bool alone = twins || strcmp(o->verify, "run") == 0;
     const int threads = alone ? 1 : hpc_cmd_threads(o->threads);
     workers = threads < r->n ? threads : (int)r->n;
@@ -380,6 +363,11 @@ static int judge_all(run_of_files *r, const int *stop)
     r->worker = hpc_alloc((size_t)workers, sizeof *r->worker);
     if (!r->file || !r->worker) TRY(HPC_E_NOMEM);
     for (int k = 0; k < workers; k++) r->worker[k] = *r->all;
+    checker = hpc_alloc((size_t)workers, sizeof *checker);
+    if (!checker) TRY(HPC_E_NOMEM);
+    if (workers > 1) rc = pragma_open_checkers(checker, workers, r->path, r->n);
+    for (int k = 0; k < workers; k++) r->worker[k].checker = checker[k];
+    TRY(rc);
     if (r->all->json) hpc_json_open(&r->json, NULL, '[');
     TRY(hpc_ordered_run(&done, &(hpc_ordered_options){.n = r->n,
                                                       .workers = workers,
@@ -400,6 +388,7 @@ static int judge_all(run_of_files *r, const int *stop)
 out:
     for (int64_t k = 0; r->file && k < r->n; k++) pragma_file_release(&r->file[k]);
     for (int k = 0; r->worker && k < workers; k++) hpc_checker_close(r->worker[k].checker);
+    hpc_free(checker);
     hpc_free(r->worker);
     hpc_free(r->file);
     hpc_buf_release(&r->out);
