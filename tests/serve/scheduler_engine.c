@@ -364,6 +364,41 @@ static void biases_and_alternatives_of_tokens(void **state)
     hpc_scheduler_close(s);
 }
 
+typedef struct restricted {
+    answer a; /* first: token_made and ended take it */
+    uint32_t mask[2];
+} restricted;
+
+static const uint32_t *mask_of(void *user)
+{
+    return ((restricted *)user)->mask;
+}
+
+static void allowed_tokens_are_asked_of_the_caller(void **state)
+{
+    char model[PATH_MAX];
+    board b = new_board();
+    restricted x = {.a = {.b = &b}, .mask = {1u << 5, 0}};
+    hpc_scheduler *s;
+    int64_t id;
+    const int32_t text[] = {1, 2, 3};
+    const hpc_scheduler_options o = options_of(hpc_test_tiny(model, *state, POSITIONS));
+    test_ok(hpc_scheduler_open(&s, &o));
+    test_ok(hpc_scheduler_submit(&id, s,
+                                 &(hpc_job){.token = text,
+                                            .n = 3,
+                                            .most = 4,
+                                            .sampling = hpc_sampling_greedy(),
+                                            .token_made = token_made,
+                                            .ended = ended,
+                                            .allowed = mask_of,
+                                            .user = &x}));
+    await_end(&x.a);
+    assert_int_equal(x.a.n, 4);
+    for (int k = 0; k < 4; k++) assert_int_equal(x.a.token[k], 5);
+    hpc_scheduler_close(s);
+}
+
 int main(void)
 {
 #define TEST(name)                                                                                 \
@@ -375,6 +410,7 @@ int main(void)
         TEST(cache_of_another_model_is_not_used),
         TEST(damaged_cache_is_computed_again),
         TEST(biases_and_alternatives_of_tokens),
+        TEST(allowed_tokens_are_asked_of_the_caller),
         TEST(unloaded_model_continues_from_its_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
