@@ -29,8 +29,8 @@ static double rate_of(const simulate_study *t)
     return t->machine.rate[t->model.dtype == HPC_BF16 ? 2 : t->model.dtype == HPC_F64 ? 0 : 1];
 }
 
-/* Of the peak of all devices: by formula (6 operations a parameter and token, and attention's), and
- * with all that the program does. */
+/* Share of the peak of all devices: by formula (6 operations a parameter and token, and
+ * attention's), and with all that the program does. */
 static double model_share(const simulate_study *t, const hpc_step_plan *r)
 {
     double flops = hpc_model_config_flops(&t->model, t->o->ask.model.length) * (double)t->tokens;
@@ -132,7 +132,7 @@ void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_s
     }
 }
 
-/* What a block's products send of activations does not depend on the machine. */
+/* The activations that the products of a block send do not depend on the machine. */
 void hpc_cmd_simulate_put_plane(hpc_buf *out, const hpc_step_plan *r)
 {
     int rows = r->parallel.grid.extent[HPC_AXIS_ROW], cols = r->parallel.grid.extent[HPC_AXIS_COL];

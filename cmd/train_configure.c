@@ -94,7 +94,7 @@ static int adapter_of(hpc_adapter_config *out, const train_options *o)
     return HPC_OK;
 }
 
-/* What a text begins and ends with: a document of ours ends with its mark. */
+/* Tokens at the start and end of a text; our documents end with their mark. */
 static int end_tokens(hpc_model_config *c, const char *path)
 {
     hpc_run_tokens *tokens = NULL;
@@ -110,7 +110,7 @@ out:
     return rc;
 }
 
-/* What an option of whole numbers is if it is not given. */
+/* The default of an integer option. */
 static int64_t usual_number(const char *key)
 {
     const hpc_option *at = hpc_cmd_train_options;

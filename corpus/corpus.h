@@ -80,7 +80,7 @@ typedef struct hpc_harvest_result {
     /* failed: HEAD could not be listed, or the repository disappeared. */
     int64_t repositories_n, failed_n;
     int64_t read_n, read_bytes; /* files read by this call */
-    /* Of the corpus, if complete. */
+    /* Facts of a complete corpus. */
     int64_t files_n, bytes, kept_n, kept_bytes, kept_tokens; /* kept_bytes: as stored */
     int64_t reason_n[HPC_REASON_N], reason_bytes[HPC_REASON_N];
     int64_t split_n[HPC_SPLIT_N], split_bytes[HPC_SPLIT_N]; /* kept */

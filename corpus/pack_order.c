@@ -132,8 +132,9 @@ static size_t common(const char *a, const char *b)
     return n;
 }
 
-/* Of the offers of a name whose path ends in `tail`, the one that shares the longest prefix with
- * the dependent path. Paths are sorted, so the first match on either side is the best. */
+/* Among the offers of a name whose path ends in `tail`, finds the one that shares the longest
+ * prefix with the dependent path. Paths are sorted, so the first match on either side is the best.
+ */
 static int64_t nearest(const graph *g, uint64_t name, const char *tail, int64_t node)
 {
     int64_t lo = g->begin[name], hi = g->begin[name + 1], first = lo, last = hi;

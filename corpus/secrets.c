@@ -39,7 +39,7 @@ static int compare_edits(const void *a, const void *b)
     return x->hi > y->hi ? -1 : x->hi < y->hi; /* the longer first */
 }
 
-/* Of overlapping edits the first is kept and extended over all of them. */
+/* The first of overlapping edits is kept and extended over all of them. */
 static int apply(hpc_buf *out, int64_t *applied, edit *e, size_t edits_n, const char *text,
                  size_t n)
 {

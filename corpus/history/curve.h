@@ -31,8 +31,8 @@ typedef struct perf_curve {
     int64_t measured_n, same_n, failed_n; /* same and failed: without samples */
     int64_t beside_n;                     /* measured commits on branches, which steps ignore */
     perf_noise noise;                     /* of repeated runs */
-    /* Of the main line, without commits that have their parent's product. Commits are numbered as
-     * in the line. */
+    /* Points of the main line, without commits that have their parent's product. Commits are
+     * numbered as in the line. */
     perf_steps steps;
 } perf_curve;
 
