@@ -67,7 +67,7 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
 ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
-SHARED := peer spm clang mpi nccl
+SHARED := peer spm clang mpi nccl microhttpd
 $(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
 $(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c $(r)/history/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
@@ -76,6 +76,7 @@ SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/pe
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 $(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
+SRC_microhttpd := $(wildcard infer/serve/microhttpd/*.c)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
 FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')

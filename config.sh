@@ -19,8 +19,8 @@ CUDA=${CUDA:-auto}
 packages_of() {
     case $1 in
     build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
-        libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
-        fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
+        libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev libmicrohttpd-dev \
+        gnuplot-nox fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
     check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
@@ -48,6 +48,7 @@ dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
 cuda      asked     13.0   nvidia-cuda-toolkit
 nccl      optional  2.18   libnccl-dev
+microhttpd optional 0.9.71 libmicrohttpd-dev
 END
 }
 
@@ -125,6 +126,11 @@ probe_of() {
         version='NCCL_MAJOR.NCCL_MINOR.NCCL_PATCH'
         libs="-L$home/lib64 -Wl,-rpath,$home/lib64 -lnccl -lcudart"
         call='int n; return ncclGetVersion(&n) != ncclSuccess;'
+        ;;
+    microhttpd) # in a shared object of its own; the version is a number of hexadecimal digits
+        headers='microhttpd.h' libs=-lmicrohttpd
+        call='_Static_assert(MHD_VERSION >= 0x00097100, "too old");
+            return MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_NO;'
         ;;
     esac
 }
@@ -224,13 +230,13 @@ configure_one() {
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
-        clang | mpi | nccl)
+        clang | mpi | nccl | microhttpd)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"
             ;;
         esac
-        printf '  %-9s %s\n' "$name" "${found:-yes}"
+        printf '  %-10s %s\n' "$name" "${found:-yes}"
     else
-        printf '  %-9s no: %s\n' "$name" "$why"
+        printf '  %-10s no: %s\n' "$name" "$why"
     fi
 }
 
