@@ -149,7 +149,9 @@ const hpc_command hpc_cmd_lsp = {
         "directives, for one loop (quickfix) or the file (source.fixAll.hpccoder), equal to those "
         "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop.\n\n"
         "A new inline completion supersedes the earlier ones of its document, which are answered "
-        "with null. The model is loaded on the first completion. Code that repeats training data "
+        "with null. The model is loaded on the first completion, and unloaded after 15 minutes "
+        "without one. It runs at low priority on the cores that the affinity mask and the CPU "
+        "quota of the control group allow. Code that repeats training data "
         "is attributed before it can be accepted.\n\n"
         "Exit status: 0: the client ended the session. 1: it ended without shutdown. 2: bad "
         "usage. 3: the connection failed.",

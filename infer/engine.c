@@ -5,34 +5,9 @@
  * give way; the last token's logits are always computed, so of a prompt that is known
  * as a whole the last page is not taken from the cache.
  */
-#include <string.h>
-
 #include "infer/priv.h"
 
-typedef struct running {
-    hpc_request r;
-    int64_t id;
-    int32_t *text; /* the prompt and what has been made */
-    int64_t n;     /* of these tokens */
-    int64_t made;
-    int64_t done;    /* in the cache */
-    int64_t take;    /* computed in this step, */
-    int64_t guessed; /* of these behind the text, where what may come is written, */
-    int64_t wants;   /* and so many rows of logits */
-    bool begun, cancelled, over;
-    hpc_past past;
-} running;
-
-struct hpc_engine {
-    engine_model m;
-    engine_batch batch;
-    hpc_pages *pages;
-    hpc_sampler *sampler;
-    running *list; /* in the order in which they came */
-    int64_t n, cap, next_id;
-    int64_t guess;
-    hpc_engine_counts counts;
-};
+#include <string.h>
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -79,6 +54,11 @@ const hpc_model_config *hpc_engine_config(const hpc_engine *e)
     return &e->m.c;
 }
 
+int64_t hpc_engine_cached(const hpc_engine *e, const int32_t *token, int64_t n)
+{
+    return hpc_pages_known(e->pages, token, n - 1);
+}
+
 hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e)
 {
     hpc_engine_counts c = e->counts;
@@ -119,7 +99,8 @@ static int check_request(const hpc_engine *e, const hpc_request *r)
         if (r->token[k] < 0 || r->token[k] >= e->m.c.vocab)
             return hpc_fail(HPC_E_ARG, "token %d: the vocabulary of the model has %lld",
                             r->token[k], (long long)e->m.c.vocab);
-    return hpc_sampling_check(&r->sampling);
+    int rc = hpc_bias_check(r->bias, r->bias_n, e->m.c.vocab);
+    return rc < 0 ? rc : hpc_sampling_check(&r->sampling);
 }
 
 int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id)
@@ -171,6 +152,27 @@ static void drop_finished(hpc_engine *e)
 /* ---- a step: who, and of each how much --------------------------------------------------------
  */
 
+/* Tokens of whole pages that two texts begin with. */
+static int64_t shared(const running *x, const running *y)
+{
+    int64_t most = x->n - 1 < y->n ? x->n - 1 : y->n, n = 0;
+
+    while (n < most && x->text[n] == y->text[n]) n++;
+    return n / ENGINE_PAGE * ENGINE_PAGE;
+}
+
+/* A running request computes pages that x begins with: x waits, and takes them from the cache. */
+static bool is_computed_by_another(const hpc_engine *e, const running *x)
+{
+    int64_t known = hpc_pages_known(e->pages, x->text, x->n - 1);
+
+    for (int64_t k = 0; k < e->n; k++) {
+        const running *y = &e->list[k];
+        if (y->begun && y->done < y->n && shared(x, y) > known) return true;
+    }
+    return false;
+}
+
 /* Those that wait begin, in their order, while there are places and pages. */
 static int begin_waiting(hpc_engine *e)
 {
@@ -179,7 +181,7 @@ static int begin_waiting(hpc_engine *e)
     for (int64_t k = 0; k < e->n && places > 0; k++, places--) {
         running *x = &e->list[k];
         int64_t found;
-        if (x->begun) continue;
+        if (x->begun || is_computed_by_another(e, x)) continue;
         int rc = hpc_pages_begin(e->pages, &x->past, x->text, x->n - 1, &found);
         if (rc < 0) return rc;
         rc = hpc_pages_reserve(e->pages, &x->past, x->n + x->r.most - 1);
@@ -192,6 +194,7 @@ static int begin_waiting(hpc_engine *e)
         if (rc < 0) return rc;
         x->done = found;
         e->counts.reused += found;
+        if (x->r.progress) x->r.progress(x->r.user, found);
     }
     return HPC_OK;
 }
@@ -226,26 +229,50 @@ static int64_t guess_ahead(running *x, int64_t most)
     return most > 0 ? most : 0;
 }
 
-/* Single tokens come first: nobody waits for another's prompt, nor for what is guessed, which gets
- * what is left. */
-static void share_out(hpc_engine *e)
+/* Each returns the tokens that the step has left. */
+static int64_t share_single_tokens(hpc_engine *e, int64_t left)
 {
-    int64_t left = e->m.shape.tokens;
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[k];
+        x->take = x->wants = x->guessed = 0;
+        if (!x->begun || x->n - x->done > 1 || left == 0) continue;
+        x->take = x->wants = 1;
+        left--;
+    }
+    return left;
+}
 
-    for (int prompts = 0; prompts < 2; prompts++)
-        for (int64_t k = 0; k < e->n; k++) {
-            running *x = &e->list[k];
-            int64_t missing = x->n - x->done;
-            if (!prompts) x->take = x->wants = x->guessed = 0;
-            if (!x->begun || (missing > 1) != prompts) continue;
-            x->take = missing < left ? missing : left;
-            x->wants = x->take == missing;
-            left -= x->take;
-        }
+static int64_t share_prompts(hpc_engine *e, int64_t left, const hpc_engine_step_options *o)
+{
+    bool limited = o->prompt_tokens > 0 && o->prompt_tokens < left;
+    int64_t first = 0, most = limited ? o->prompt_tokens : left, rest = most;
+
+    for (int64_t k = 0; k < e->n; k++)
+        if (e->list[k].id == o->first) first = k;
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[(first + k) % e->n];
+        int64_t missing = x->n - x->done;
+        if (!x->begun || missing <= 1) continue;
+        x->take = missing < rest ? missing : rest;
+        x->wants = x->take == missing;
+        rest -= x->take;
+    }
+    return left - (most - rest);
+}
+
+/* Decoding comes first, then prompts; guessed tokens get the rest. Guesses per text shrink as the
+ * number of texts grows, because wrong ones cost more then. */
+static void share_out(hpc_engine *e, const hpc_engine_step_options *o)
+{
+    int64_t left = share_single_tokens(e, e->m.shape.tokens), texts = 0;
+
+    left = share_prompts(e, left, o);
+    for (int64_t k = 0; k < e->n; k++) texts += e->list[k].wants > 0;
     for (int64_t k = 0; k < e->n; k++) {
         running *x = &e->list[k];
         if (x->wants == 0) continue;
-        x->guessed = guess_ahead(x, e->guess < left ? e->guess : left);
+        int64_t most = e->guess / texts;
+        x->guessed = guess_ahead(x, most < left ? most : left);
         x->take += x->guessed;
         x->wants += x->guessed;
         left -= x->guessed;
@@ -293,6 +320,8 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     const hpc_request *r = &x->r;
     hpc_choice c = {.logits = logits,
                     .allowed = r->allowed ? r->allowed(r->user) : NULL,
+                    .bias = r->bias,
+                    .bias_n = r->bias_n,
                     .past = x->text,
                     .past_n = x->n,
                     .sample = r->sample,
@@ -311,6 +340,7 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     }
     x->text[x->n++] = token;
     x->made++;
+    if (r->logits) r->logits(r->user, logits, e->m.c.vocab);
     if (r->token_made(r->user, token, logprob))
         finish(e, x, HPC_FINISH_CALLER, -1);
     else if (x->made == r->most)
@@ -325,6 +355,7 @@ static int tell(hpc_engine *e, running *x, const float *logits)
 
     x->done += x->take - x->guessed;
     e->counts.guessed += x->guessed;
+    if (x->made == 0 && x->r.progress) x->r.progress(x->r.user, x->done);
     for (int64_t k = 0; k < wants; k++, logits += e->m.c.vocab) {
         int32_t guess = x->text[x->n];
         int rc = go_on(e, x, logits);
@@ -355,12 +386,17 @@ static int tell_all(hpc_engine *e)
 
 int hpc_engine_step(hpc_engine *e, bool *busy)
 {
+    return hpc_engine_step_with(e, &(hpc_engine_step_options){0}, busy);
+}
+
+int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *busy)
+{
     int rc;
 
     drop_finished(e);
     *busy = e->n > 0;
     TRY(begin_waiting(e));
-    share_out(e);
+    share_out(e, o);
     fill_batch(e);
     if (e->batch.token_n > 0) {
         TRY(engine_model_run(&e->m, &e->batch));

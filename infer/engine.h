@@ -63,6 +63,13 @@ typedef struct hpc_request {
     int (*token_made)(void *user, int32_t token, float logprob);
     /* May be NULL. token: the stop token of HPC_FINISH_STOP, else -1. */
     void (*ended)(void *user, hpc_finish how, int32_t token);
+    /* May be NULL. Tokens of the prompt in the cache: first those that are reused, then after each
+     * step that computed more. Called by hpc_engine_step. */
+    void (*progress)(void *user, int64_t done);
+    const hpc_bias *bias; /* [bias_n]: the caller's until it has ended */
+    int64_t bias_n;
+    /* May be NULL. The logits of each token, before token_made gets it. */
+    void (*logits)(void *user, const float *logits, int64_t vocab);
     /* Which tokens may come next, as in hpc_choice; NULL, or what gives NULL: all. */
     const uint32_t *(*allowed)(void *user);
     void *user;
@@ -77,6 +84,33 @@ void hpc_engine_cancel(hpc_engine *e, int64_t id);
 /* *busy: something runs or waits. After an error of the device nothing goes on; a request for which
  * nothing could be chosen ends alone, and the error is returned when all others have been told. */
 int hpc_engine_step(hpc_engine *e, bool *busy);
+
+/* Limits of one step. Zeros: no limits. They change when tokens are computed, not which. */
+typedef struct hpc_engine_step_options {
+    int64_t prompt_tokens; /* of prompts at most; 0: what batch_tokens leaves */
+    int64_t first;         /* the id of the request whose prompt goes first; 0: the oldest */
+} hpc_engine_step_options;
+int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *busy);
+
+/* Tokens at the beginning of a prompt that a request would reuse. */
+int64_t hpc_engine_cached(const hpc_engine *e, const int32_t *token, int64_t n);
+
+/* ---- copies of the KV cache (engine_cache.c) ------------------------------------------------- */
+/* For engines on devices that share the host's memory; else HPC_E_UNSUPPORTED. Tokens come in whole
+ * pages of HPC_ENGINE_PAGE. */
+enum { HPC_ENGINE_PAGE = 16 };
+/* Distinguishes caches that do not agree bit for bit: model, types, backend and instruction set. */
+int hpc_engine_cache_identity(hpc_hash128 *out, hpc_engine *e);
+/* Appends what the cache holds of token[from..n-1], which depends on token[0..n-1]. HPC_E_STATE: it
+ * is not in the cache. */
+int hpc_engine_cache_export(hpc_buf *out, hpc_engine *e, const int32_t *token, int64_t n,
+                            int64_t from);
+/* The reverse; later requests reuse it. HPC_E_STATE: token[0..from-1] is not in the cache, or
+ * running requests hold too much of it. HPC_E_FORMAT: the size does not fit. */
+int hpc_engine_cache_import(hpc_engine *e, const int32_t *token, int64_t n, int64_t from,
+                            const void *data, size_t bytes);
+/* Texts in the cache, as hpc_pages_text. */
+int64_t hpc_engine_cache_text(int32_t *token, int64_t cap, const hpc_engine *e, int64_t *at);
 
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */

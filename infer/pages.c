@@ -248,6 +248,33 @@ int hpc_pages_begin(hpc_pages *p, hpc_past *past, const int32_t *token, int64_t 
     return HPC_OK;
 }
 
+int64_t hpc_pages_known(const hpc_pages *p, const int32_t *token, int64_t n)
+{
+    int32_t at = NONE;
+    int64_t known = 0;
+
+    for (; known + p->page_tokens <= n; known += p->page_tokens) {
+        at = find(p, at, token + known);
+        if (at == NONE) break;
+    }
+    return known;
+}
+
+int64_t hpc_pages_text(int32_t *token, int64_t cap, const hpc_pages *p, int64_t *at)
+{
+    int64_t depth = 0, n;
+    size_t bytes = (size_t)p->page_tokens * sizeof *token;
+
+    while (*at < p->n && !(p->page[*at].known && p->page[*at].children == 0)) ++*at;
+    if (*at == p->n) return 0;
+    for (int32_t k = (int32_t)*at; k != NONE; k = p->page[k].parent) depth++;
+    n = depth * p->page_tokens;
+    for (int32_t k = (int32_t)*at; k != NONE && n <= cap; k = p->page[k].parent)
+        memcpy(token + --depth * p->page_tokens, tokens_of(p, k), bytes);
+    ++*at;
+    return n;
+}
+
 int hpc_pages_reserve(hpc_pages *p, hpc_past *past, int64_t tokens)
 {
     int64_t wanted = (tokens + p->page_tokens - 1) / p->page_tokens;

@@ -37,6 +37,11 @@ hpc_pages_count hpc_pages_count_of(const hpc_pages *p);
 /* Takes over what is known of token[0..n-1] into an empty past; *found: tokens that need not be
  * computed, whole pages of them. */
 int hpc_pages_begin(hpc_pages *p, hpc_past *past, const int32_t *token, int64_t n, int64_t *found);
+/* Tokens of token[0..n-1] that hpc_pages_begin would find. */
+int64_t hpc_pages_known(const hpc_pages *p, const int32_t *token, int64_t n);
+/* Tokens of the first text, in page order from *at on, that is known and is not the beginning of a
+ * longer known one; they go to token[0..cap-1] if they fit. Moves *at after it. 0: no more. */
+int64_t hpc_pages_text(int32_t *token, int64_t cap, const hpc_pages *p, int64_t *at);
 /* Pages for so many tokens in all. HPC_E_STATE when others hold too many: nothing has changed, and
  * it may be tried again. */
 int hpc_pages_reserve(hpc_pages *p, hpc_past *past, int64_t tokens);

@@ -1,6 +1,6 @@
 /*
- * priv.h: an engine's inside: the model as a program that runs (engine_model.c), and
- * the requests that it runs for (engine.c).
+ * priv.h: state of an engine: the model as a program (engine_model.c), the requests (engine.c), and
+ * copies of the KV cache (engine_cache.c).
  */
 #ifndef HPC_INFER_PRIV_H
 #define HPC_INFER_PRIV_H
@@ -9,7 +9,7 @@
 #include "infer/pages.h"
 #include "runtime/program/run/run.h"
 
-enum { ENGINE_PAGE = 16 /* tokens */ };
+enum { ENGINE_PAGE = HPC_ENGINE_PAGE };
 
 typedef struct engine_model {
     hpc_model_config c;
@@ -41,5 +41,30 @@ typedef struct engine_batch {
 int engine_batch_create(engine_batch *b, const engine_model *m);
 void engine_batch_free(engine_batch *b);
 int engine_model_run(engine_model *m, engine_batch *b);
+
+typedef struct running {
+    hpc_request r;
+    int64_t id;
+    int32_t *text; /* the prompt, then tokens made, then guessed ones */
+    int64_t n;     /* tokens of the prompt and made */
+    int64_t made;
+    int64_t done;    /* tokens in the cache */
+    int64_t take;    /* tokens that this step computes, guessed ones included */
+    int64_t guessed; /* of these */
+    int64_t wants;   /* rows of logits */
+    bool begun, cancelled, over;
+    hpc_past past;
+} running;
+
+struct hpc_engine {
+    engine_model m;
+    engine_batch batch;
+    hpc_pages *pages;
+    hpc_sampler *sampler;
+    running *list; /* in order of arrival */
+    int64_t n, cap, next_id;
+    int64_t guess;
+    hpc_engine_counts counts;
+};
 
 #endif

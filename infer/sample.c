@@ -48,6 +48,19 @@ int hpc_sampling_check(const hpc_sampling *s)
     return HPC_OK;
 }
 
+int hpc_bias_check(const hpc_bias *bias, int64_t n, int64_t vocab)
+{
+    for (int64_t k = 0; k < n; k++) {
+        if (bias[k].token < 0 || bias[k].token >= vocab)
+            return hpc_fail(HPC_E_ARG, "a bias for token %d: the vocabulary of the model has %lld",
+                            bias[k].token, (long long)vocab);
+        if (!(bias[k].add < INFINITY))
+            return hpc_fail(HPC_E_ARG, "a bias of %g for token %d: expected a number or -infinity",
+                            (double)bias[k].add, bias[k].token);
+    }
+    return HPC_OK;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 int hpc_sampler_create(hpc_sampler **out, int64_t vocab)
@@ -108,6 +121,16 @@ static void damp(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *c)
         if (past[i] >= 0 && past[i] < s->vocab) s->seen[past[i]] = 0;
 }
 
+static void add_biases(hpc_sampler *s, const hpc_choice *c, int64_t *left)
+{
+    for (int64_t k = 0; k < c->bias_n; k++) {
+        float *x = &s->logit[c->bias[k].token];
+        bool before = *x > -INFINITY;
+        *x += c->bias[k].add;
+        *left -= before && !(*x > -INFINITY);
+    }
+}
+
 static int read_logits(hpc_sampler *s, const hpc_choice *c)
 {
     int64_t left = 0;
@@ -120,6 +143,7 @@ static int read_logits(hpc_sampler *s, const hpc_choice *c)
         s->logit[t] = is_allowed(c, t) ? x : -INFINITY;
         left += s->logit[t] > -INFINITY;
     }
+    add_biases(s, c, &left);
     if (left == 0) return hpc_fail(HPC_E_STATE, "no token is left to sample from");
     return HPC_OK;
 }
@@ -259,4 +283,22 @@ int hpc_sampler_draw(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *
     }
     if (logprob) *logprob = logprob_of(from, s->vocab, *token);
     return HPC_OK;
+}
+
+/* Insertion into a short sorted list: n is small. */
+void hpc_alternatives(hpc_alternative *out, int64_t n, const float *logits, int64_t vocab)
+{
+    double top = (double)logits[likeliest(logits, vocab)], sum = 0;
+    int64_t have = 0;
+
+    hpc_assert(n <= vocab);
+    for (int64_t t = 0; t < vocab; t++) {
+        sum += (double)expf((float)((double)logits[t] - top));
+        if (have == n && (n == 0 || !(logits[t] > logits[out[n - 1].token]))) continue;
+        int64_t at = have < n ? have++ : n - 1;
+        for (; at > 0 && logits[t] > logits[out[at - 1].token]; at--) out[at] = out[at - 1];
+        out[at].token = (int32_t)t;
+    }
+    for (int64_t k = 0; k < n; k++)
+        out[k].logprob = (float)((double)logits[out[k].token] - top - log(sum));
 }

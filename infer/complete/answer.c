@@ -259,6 +259,7 @@ static void ended(void *user, hpc_finish how, int32_t id)
     complete_run *x = a->run;
     a->stop_token = id;
     a->finish = finish_of(a, how);
+    x->cancelled = x->cancelled || how == HPC_FINISH_CANCELLED;
     if (x->failed >= 0) x->failed = finish(a);
 }
 
@@ -306,7 +307,7 @@ static int submit(complete_answer *a, const hpc_ids *prompt, const hpc_sampling 
                            .ended = ended,
                            .allowed = a->grammar ? allowed : NULL,
                            .user = a};
-    return hpc_engine_submit(c->engine, &q, &a->id);
+    return complete_drive_submit(a->run, &q, &a->id);
 }
 
 int complete_answer_submit(complete_answer *a)

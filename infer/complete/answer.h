@@ -9,7 +9,8 @@
 
 struct hpc_completer {
     hpc_model_files *files;
-    hpc_engine *engine;
+    hpc_engine *engine; /* NULL: detached */
+    const hpc_model_config *config;
     hpc_tokenizer *tokenizer;
     complete_prompter prompter;
     hpc_vocabulary *vocabulary; /* NULL until something has to be looked up in it */
@@ -58,9 +59,18 @@ struct complete_run {
     int64_t prompt_ns, computed, decoded, decode_ns; /* as in hpc_completions */
     int64_t reused;                                  /* by the engine, before this */
     bool begins;                                     /* a token has been made */
+    bool cancelled;                                  /* an answer was, by its port */
     int failed;
 };
 
+/* ---- the engine: the completer's own, or through a port (drive.c) -----------------------------
+ */
+int complete_drive_submit(const complete_run *x, const hpc_request *q, int64_t *id);
+void complete_drive_cancel(const complete_run *x, int64_t id);
+int complete_drive_step(const complete_run *x, bool *busy);
+hpc_engine_counts complete_drive_counts(const complete_run *x);
+
+/* ---- one answer (answer.c) ------------------------------------------------------------------ */
 int complete_answer_begin(complete_answer *a, complete_run *x, int64_t k);
 int complete_answer_submit(complete_answer *a);
 /* Continues an answer that repeats itself from its last complete statement, at a higher

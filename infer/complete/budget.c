@@ -72,6 +72,31 @@ out:
     return rc;
 }
 
+int complete_budget_read(const hpc_complete_request *r, const hpc_ids *prompt)
+{
+    const hpc_complete_port *port = r->port;
+    const hpc_request q = {.token = prompt->id,
+                           .n = WARM_UP + CHUNKS * CHUNK,
+                           .most = 1,
+                           .sampling = hpc_sampling_greedy(),
+                           .token_made = ignore_token};
+    bool busy = true, cancelled = false;
+    int64_t id;
+    int rc;
+    hpc_assert(prompt->n >= q.n);
+    port->enter(port->user);
+    TRY(port->submit(port->user, &q, &id));
+    while (busy) {
+        bool cancels = r->cancel && __atomic_load_n(r->cancel, __ATOMIC_RELAXED);
+        if (cancels && !cancelled) port->cancel(port->user, id);
+        cancelled = cancels;
+        TRY(port->step(port->user, &busy));
+    }
+out:
+    port->leave(port->user);
+    return rc;
+}
+
 int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns)
 {
     int64_t n = COMPLETE_BUDGET_LEAST;

@@ -8,6 +8,36 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static int open_text(hpc_completer *c, const hpc_model_files *files, int64_t room, const char *name)
+{
+    const hpc_model_config *m = hpc_model_files_config(files);
+    int rc;
+    TRY(hpc_model_files_tokenizer(&c->tokenizer, files));
+    TRY(complete_prompter_open(&c->prompter, c->tokenizer));
+    c->config = m;
+    c->room = room > 0 && room < m->positions ? room : m->positions;
+    if (hpc_tokenizer_n(c->tokenizer) > m->vocab)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", name,
+                     (long long)hpc_tokenizer_n(c->tokenizer), (long long)m->vocab));
+    TRY(complete_prompter_stop_behind(&c->prompter, m->vocab));
+out:
+    return rc;
+}
+
+int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files, int64_t room)
+{
+    hpc_completer *c = hpc_alloc(1, sizeof *c);
+    int rc;
+    *out = NULL;
+    if (!c) return HPC_E_NOMEM;
+    TRY(open_text(c, files, room, "the model"));
+    *out = c;
+    c = NULL;
+out:
+    hpc_completer_close(c);
+    return rc;
+}
+
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
 {
     hpc_completer *c = hpc_alloc(1, sizeof *c);
@@ -17,16 +47,8 @@ int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
     if (!c) return HPC_E_NOMEM;
     if (!o->files) TRY(hpc_model_files_open(&c->files, o->model));
     if (!o->files) with.files = c->files;
-    TRY(hpc_model_files_tokenizer(&c->tokenizer, with.files));
-    TRY(complete_prompter_open(&c->prompter, c->tokenizer));
+    TRY(open_text(c, with.files, o->cache_tokens, o->model));
     TRY(hpc_engine_open(&c->engine, &with));
-    const hpc_model_config *m = hpc_engine_config(c->engine);
-    c->room = m->positions;
-    if (o->cache_tokens > 0 && o->cache_tokens < c->room) c->room = o->cache_tokens;
-    if (hpc_tokenizer_n(c->tokenizer) > m->vocab)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", o->model,
-                     (long long)hpc_tokenizer_n(c->tokenizer), (long long)m->vocab));
-    TRY(complete_prompter_stop_behind(&c->prompter, m->vocab));
     *out = c;
     c = NULL;
 out:
@@ -77,8 +99,8 @@ out:
 static void cancel_all(complete_run *x)
 {
     bool busy = true;
-    for (int64_t k = 0; k < x->begun; k++) hpc_engine_cancel(x->c->engine, x->answer[k].id);
-    while (busy && hpc_engine_step(x->c->engine, &busy) >= 0) continue;
+    for (int64_t k = 0; k < x->begun; k++) complete_drive_cancel(x, x->answer[k].id);
+    while (busy && complete_drive_step(x, &busy) >= 0) continue;
 }
 
 /* The engine takes no request from within its callbacks. */
@@ -98,12 +120,11 @@ out:
  * of a rate, because guessed tokens may be among them. */
 static int step(complete_run *x, bool *busy)
 {
-    const hpc_engine *e = x->c->engine;
-    int64_t start = hpc_clock_ns(), made = x->made, before = hpc_engine_counts_of(e).computed;
+    int64_t start = hpc_clock_ns(), made = x->made, before = complete_drive_counts(x).computed;
     bool reads = !x->begins;
-    int rc = hpc_engine_step(x->c->engine, busy);
+    int rc = complete_drive_step(x, busy);
     int64_t ns = hpc_clock_ns() - start;
-    const hpc_engine_counts now = hpc_engine_counts_of(e);
+    const hpc_engine_counts now = complete_drive_counts(x);
     if (reads) {
         x->prompt_ns += ns;
         x->computed += now.computed - before;
@@ -117,21 +138,29 @@ static int step(complete_run *x, bool *busy)
     return rc;
 }
 
+static bool is_cancelled(const complete_run *x)
+{
+    const int *cancel = x->r->cancel;
+    return x->cancelled || (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED));
+}
+
 /* The first answer goes ahead until its prompt is in the cache, from where the others take it. */
 static int go(complete_run *x)
 {
     bool busy = true;
     int rc;
-    x->reused = hpc_engine_counts_of(x->c->engine).reused;
+    if (x->r->port) x->r->port->enter(x->r->port->user);
+    x->reused = complete_drive_counts(x).reused;
     TRY(submit(x, 0));
     if (x->r->reading) x->r->reading(x->r->user, 0, x->c->prompt.n);
     while (busy) {
-        if (x->r->cancel && __atomic_load_n(x->r->cancel, __ATOMIC_RELAXED)) {
+        if (is_cancelled(x)) {
             cancel_all(x);
             break;
         }
         TRY(step(x, &busy));
         TRY(x->failed);
+        if (is_cancelled(x)) continue;
         TRY(continue_answers(&busy, x));
         bool all = x->begins || x->ended > 0;
         for (int64_t k = x->begun; all && k < x->n; k++, busy = true) TRY(submit(x, k));
@@ -139,6 +168,7 @@ static int go(complete_run *x)
     rc = x->failed;
 out:
     if (rc < 0 && x->begun > x->ended) cancel_all(x);
+    if (x->r->port) x->r->port->leave(x->r->port->user);
     return rc;
 }
 
@@ -259,6 +289,7 @@ static void release(complete_run *x)
 
 static int check(const hpc_completer *c, const hpc_complete_request *r)
 {
+    hpc_assert(c->engine || r->port);
     if (r->samples < 1 || r->most < 1)
         return hpc_fail(HPC_E_ARG, "a completion needs at least one sample and one token");
     if (r->most >= c->room)
@@ -278,8 +309,7 @@ static int make_prompt(hpc_completer *c, const hpc_complete_request *r, int64_t 
     if (r->prompt_tokens > 0 && r->prompt_tokens < most) most = r->prompt_tokens;
     if (limit < most) most = limit;
     if ((heals || r->rule) && !c->vocabulary)
-        TRY(hpc_vocabulary_create(&c->vocabulary, c->tokenizer,
-                                  hpc_engine_config(c->engine)->vocab));
+        TRY(hpc_vocabulary_create(&c->vocabulary, c->tokenizer, c->config->vocab));
     c->prompter.vocabulary = heals ? c->vocabulary : NULL;
     TRY(complete_prompt(&c->prompt, &c->prompter, r, most));
     if (c->prompt.n > 0) return rc;
@@ -296,9 +326,16 @@ static int limit_prompt(hpc_completer *c, const hpc_complete_request *r)
     int64_t start = hpc_clock_ns();
     int rc = HPC_OK;
     if (r->prompt_ns <= 0 || c->prompt.n <= COMPLETE_BUDGET_LEAST) return HPC_OK;
+    if (r->port) {
+        int64_t most = r->port->prompt_tokens(r->port->user, r->prompt_ns);
+        if (most == INT64_MAX) TRY(complete_budget_read(r, &c->prompt));
+        most = r->port->prompt_tokens(r->port->user, r->prompt_ns);
+        if (most < COMPLETE_BUDGET_LEAST) most = COMPLETE_BUDGET_LEAST;
+        return most < c->prompt.n ? make_prompt(c, r, most) : HPC_OK;
+    }
     if (c->ns_per_flop <= 0) TRY(complete_budget_measure(&c->ns_per_flop, c->engine, &c->prompt));
     int64_t left = r->prompt_ns - (hpc_clock_ns() - start);
-    int64_t most = complete_budget_tokens(hpc_engine_config(c->engine), c->ns_per_flop, left);
+    int64_t most = complete_budget_tokens(c->config, c->ns_per_flop, left);
     if (most < c->prompt.n) TRY(make_prompt(c, r, most));
 out:
     return rc;

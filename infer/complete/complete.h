@@ -41,6 +41,9 @@ int hpc_spot_spell(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
 /* ---- completions ------------------------------------------------------------------------- */
 typedef struct hpc_completer hpc_completer; /* one thread at a time */
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o);
+/* Without an engine: each request names a port. `files` is borrowed; room: tokens of a text at
+ * most; 0: what the model takes. */
+int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files, int64_t room);
 void hpc_completer_close(hpc_completer *c);
 hpc_engine_counts hpc_completer_counts(const hpc_completer *c);
 const hpc_engine *hpc_completer_engine(const hpc_completer *c);
@@ -59,6 +62,21 @@ typedef struct hpc_snippet { /* of another file */
     const char *path, *text;
     size_t n;
 } hpc_snippet;
+
+/* An engine that another thread runs. hpc_complete calls `enter` first and `leave` last; between
+ * them callbacks of its requests run only while it is in `step`. */
+typedef struct hpc_complete_port {
+    void (*enter)(void *user);
+    void (*leave)(void *user);
+    int (*submit)(void *user, const hpc_request *r, int64_t *id);
+    void (*cancel)(void *user, int64_t id);
+    /* Waits for a callback, or a moment. *busy: a request has not ended. */
+    int (*step)(void *user, bool *busy);
+    hpc_engine_counts (*counts)(
+        void *user); /* prompt tokens computed and reused for its requests */
+    int64_t (*prompt_tokens)(void *user, int64_t ns); /* read in that time; INT64_MAX: not known */
+    void *user;
+} hpc_complete_port;
 
 typedef struct hpc_complete_request {
     const hpc_spot *spot;
@@ -86,7 +104,8 @@ typedef struct hpc_complete_request {
      * May be NULL. */
     void (*reading)(void *user, int64_t done, int64_t total);
     void *user;
-    const int *cancel; /* not NULL and not 0: leave off; any thread may set it */
+    const int *cancel;             /* not NULL and not 0: leave off; any thread may set it */
+    const hpc_complete_port *port; /* NULL: the completer's engine. `ready` runs on its thread */
 } hpc_complete_request;
 
 enum { HPC_COMPLETION_CHECKS = 8 };

@@ -127,6 +127,9 @@ int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, s
 enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
 /* From the time that the first 320 tokens of a prompt take, which stay in the cache. */
 int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
+/* Has a port read the first tokens of a prompt, which stay in the cache, so that it knows its rate.
+ */
+int complete_budget_read(const hpc_complete_request *r, const hpc_ids *prompt);
 /* Tokens that the model reads in this time, at least COMPLETE_BUDGET_LEAST. */
 int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns);
 

@@ -1,15 +1,22 @@
 /*
- * Completions in the language server: one at a time, in a worker that loads the model on its first
- * request. Copied code is attributed before it can be accepted.
+ * Completions in the language server: one at a time, in a worker that opens the model on its first
+ * request. The scheduler runs the engine, and unloads it when the editor is idle. Copied code is
+ * attributed before it can be accepted.
  */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "infer/complete/source.h"
+#include "infer/serve/complete_port.h"
 #include "infer/serve/lsp_priv.h"
 
+enum { UNLOAD_MS = 15 * 60 * 1000 };
+
 struct lsp_completer {
+    hpc_model_files *files;
+    hpc_scheduler *scheduler;
+    hpc_scheduler_port *port;
     hpc_completer *completer; /* NULL: the model cannot be loaded */
     hpc_passages *passages;
 };
@@ -18,9 +25,26 @@ void lsp_completer_free(lsp_server *s)
 {
     if (!s->completer) return;
     hpc_completer_close(s->completer->completer);
+    hpc_scheduler_port_close(s->completer->port);
+    hpc_scheduler_close(s->completer->scheduler);
+    hpc_model_files_close(s->completer->files);
     hpc_passages_close(s->completer->passages);
     hpc_free(s->completer);
     s->completer = NULL;
+}
+
+static int open_model(struct lsp_completer *c, const hpc_engine_options *engine)
+{
+    hpc_scheduler_options o = {.engine = *engine, .low_priority = true, .unload_ms = UNLOAD_MS};
+    int rc;
+    TRY(hpc_model_files_open(&c->files, engine->model));
+    o.engine.files = c->files;
+    TRY(hpc_scheduler_open(&c->scheduler, &o));
+    TRY(hpc_scheduler_load(c->scheduler));
+    TRY(hpc_scheduler_port_open(&c->port, c->scheduler, &(hpc_job){.client = 1}));
+    rc = hpc_completer_open_detached(&c->completer, c->files, engine->cache_tokens);
+out:
+    return rc;
 }
 
 /* Once. A failure is shown once, and later requests are answered with null. */
@@ -30,7 +54,7 @@ static int load(lsp_server *s)
     if (s->completer) return HPC_OK;
     s->completer = hpc_alloc(1, sizeof *s->completer);
     if (!s->completer) return HPC_E_NOMEM;
-    TRY(hpc_completer_open(&s->completer->completer, &s->o->engine));
+    TRY(open_model(s->completer, &s->o->engine));
     if (s->o->passages && hpc_passages_open(&s->completer->passages, s->o->passages) < 0) {
         lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
         hpc_error_clear();
@@ -93,7 +117,8 @@ static int draw(completing *x)
         .sampling = hpc_sampling_greedy(),
         .reading = wait_for_test,
         .user = x,
-        .cancel = &x->j->cancel};
+        .cancel = &x->j->cancel,
+        .port = hpc_scheduler_port_get(x->s->completer->port)};
     return hpc_complete(&x->made, x->s->completer->completer, &r);
 }
 

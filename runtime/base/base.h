@@ -131,8 +131,14 @@ int hpc_file_save(const char *path, const void *data, size_t bytes);
 int hpc_file_edit(hpc_buf *lost, const char *path, const hpc_buf *from, const hpc_buf *to,
                   bool force);
 int hpc_file_check_edit(const char *path, bool force); /* for commands that work for long before */
+/* hpc_file_save, of a new file that only its owner may read and write. */
+int hpc_file_save_private(const char *path, const void *data, size_t bytes);
 bool hpc_file_exists(const char *path);
-int hpc_file_mkdir(const char *path);  /* with parents; existing is fine */
+int hpc_file_mkdir(const char *path); /* with parents; existing is fine */
+/* The same; the last folder is for its owner alone if it is new. HPC_E_ARG: it belongs to another
+ * user, or others may write to it. */
+int hpc_file_mkdir_private(const char *path);
+int hpc_file_touch(const char *path);  /* sets the time of the last change to now */
 int hpc_file_remove(const char *path); /* absent is fine */
 /* hpc_file_save in pieces: closing without a commit leaves no trace; `at` is below the length. */
 typedef struct hpc_file_writer hpc_file_writer;

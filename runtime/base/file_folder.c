@@ -33,10 +33,10 @@ bool hpc_file_exists(const char *path)
 }
 
 /* mkdir first and look afterwards, so that two processes may make the same folder. */
-static int make_one(const char *path, const char *whole)
+static int make_one(const char *path, const char *whole, mode_t mode)
 {
     struct stat st;
-    if (mkdir(path, 0777) == 0) return 0;
+    if (mkdir(path, mode) == 0) return 0;
     int os = errno;
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode)) return 0;
@@ -46,7 +46,7 @@ static int make_one(const char *path, const char *whole)
     return hpc_fail_os(HPC_E_IO, "cannot create the folder " SHOWN, whole);
 }
 
-int hpc_file_mkdir(const char *path)
+static int make_folders(const char *path, mode_t last)
 {
     char part[PATH_MAX];
     int rc = hpc_file_copy_path(part, path, "create the folder");
@@ -54,11 +54,35 @@ int hpc_file_mkdir(const char *path)
     for (char *p = part + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        rc = make_one(part, path);
+        rc = p[1] ? make_one(part, path, 0777) : 0;
         if (rc < 0) return rc;
         *p = '/';
     }
-    return make_one(part, path);
+    return make_one(part, path, last);
+}
+
+int hpc_file_mkdir(const char *path)
+{
+    return make_folders(path, 0777);
+}
+
+int hpc_file_mkdir_private(const char *path)
+{
+    struct stat st;
+    int rc = make_folders(path, 0700);
+    if (rc < 0) return rc;
+    if (stat(path, &st) < 0) return hpc_fail_os(HPC_E_IO, "cannot open the folder " SHOWN, path);
+    if (st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) return 0;
+    return hpc_fail(HPC_E_ARG,
+                    "the folder " SHOWN " belongs to another user or others may write to it; "
+                    "choose another",
+                    path);
+}
+
+int hpc_file_touch(const char *path)
+{
+    if (utimensat(AT_FDCWD, path, NULL, 0) == 0) return 0;
+    return hpc_fail_os(HPC_E_IO, "cannot change the time of " SHOWN, path);
 }
 
 int hpc_file_remove(const char *path)

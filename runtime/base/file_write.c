@@ -53,14 +53,14 @@ static int find_target(hpc_file_writer *w, const char *path)
 
 /* The name does not depend on the target's, so that it is never too long. O_EXCL
  * makes it ours even when a crashed process with our number left one behind. */
-static int create_temp(hpc_file_writer *w, const char *path)
+static int create_temp(hpc_file_writer *w, const char *path, mode_t mode)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         int n = snprintf(w->temp, sizeof w->temp, "%s" TEMP_HEAD "%ld-%d" TEMP_TAIL, w->folder,
                          (long)gettid(), attempt);
         errno = ENAMETOOLONG;
         if (n >= (int)sizeof w->temp) break;
-        w->fd = hpc_file_open_retry(w->temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        w->fd = hpc_file_open_retry(w->temp, O_WRONLY | O_CREAT | O_EXCL, mode);
         if (w->fd >= 0) {
             w->created = true;
             return 0;
@@ -117,30 +117,35 @@ static int replace(hpc_file_writer *w, const char *path)
     return 0;
 }
 
-static int create(hpc_file_writer *w, const char *path)
+static int create(hpc_file_writer *w, const char *path, mode_t mode)
 {
     int rc = 0;
     TRY(find_target(w, path));
-    TRY(create_temp(w, path));
+    TRY(create_temp(w, path, mode));
     if (w->existed && fchmod(w->fd, w->mode) < 0)
         rc = hpc_fail_os(HPC_E_IO, "cannot keep the permissions of " SHOWN, path);
 out:
     return rc;
 }
 
-int hpc_file_create(hpc_file_writer **out, const char *path)
+static int create_writer(hpc_file_writer **out, const char *path, mode_t mode)
 {
     *out = NULL;
     hpc_file_writer *w = hpc_alloc(1, sizeof *w);
     if (!w) return HPC_E_NOMEM;
     w->fd = w->folder_fd = -1;
-    int rc = create(w, path);
+    int rc = create(w, path, mode);
     if (rc < 0) {
         hpc_file_close_writer(w);
         return rc;
     }
     *out = w;
     return 0;
+}
+
+int hpc_file_create(hpc_file_writer **out, const char *path)
+{
+    return create_writer(out, path, 0666);
 }
 
 /* Without a temporary name: what is written stands, in one piece for each call, at the end of what
@@ -231,14 +236,24 @@ void hpc_file_close_writer(hpc_file_writer *w)
     hpc_free(w);
 }
 
-int hpc_file_save(const char *path, const void *data, size_t bytes)
+static int save(const char *path, const void *data, size_t bytes, mode_t mode)
 {
     hpc_file_writer *w = NULL;
     int rc = 0;
-    TRY(hpc_file_create(&w, path));
+    TRY(create_writer(&w, path, mode));
     TRY(hpc_file_write(w, data, bytes));
     TRY(hpc_file_commit(w));
 out:
     hpc_file_close_writer(w);
     return rc;
+}
+
+int hpc_file_save(const char *path, const void *data, size_t bytes)
+{
+    return save(path, data, bytes, 0666);
+}
+
+int hpc_file_save_private(const char *path, const void *data, size_t bytes)
+{
+    return save(path, data, bytes, 0600);
 }

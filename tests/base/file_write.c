@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <cmocka.h>
 
@@ -189,6 +191,47 @@ static void test_lock(void **state)
     close(ready[1]);
 }
 
+/* Whatever the umask allows. */
+static void private_files_and_folders_are_for_their_owner(void **state)
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct stat st;
+    hpc_test_path(folder, *state, "own/inner");
+    hpc_test_path(path, *state, "own/inner/file");
+    mode_t before = umask(0);
+    assert_int_equal(hpc_file_mkdir_private(folder), 0);
+    assert_int_equal(hpc_file_mkdir_private(folder), 0); /* existing is fine */
+    assert_int_equal(hpc_file_save_private(path, "x", 1), 0);
+    umask(before);
+    assert_int_equal(stat(folder, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(chmod(folder, 0720), 0);
+    assert_int_equal(hpc_file_mkdir_private(folder), HPC_E_ARG);
+    assert_non_null(strstr(hpc_error_get()->text, "others may write to it"));
+    hpc_error_clear();
+    if (geteuid() != 0) return;
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(chown(folder, 12345, 12345), 0);
+    assert_int_equal(hpc_file_mkdir_private(folder), HPC_E_ARG);
+    hpc_error_clear();
+}
+
+static void touch_sets_the_time_of_the_last_change(void **state)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    hpc_test_path(path, *state, "file");
+    assert_int_equal(hpc_file_save(path, "x", 1), 0);
+    assert_int_equal(utime(path, &(struct utimbuf){.actime = 1000, .modtime = 1000}), 0);
+    assert_int_equal(hpc_file_touch(path), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mtime > 1000000);
+    assert_int_equal(hpc_file_touch(hpc_test_path(path, *state, "none")), HPC_E_IO);
+    hpc_error_clear();
+}
+
 /* Values that any implementation of XXH3 gives: data sets on disk depend on them. */
 static void test_hash(void **state)
 {
@@ -206,10 +249,16 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pieces),       TEST(test_without_commit),
-        TEST(test_append),       TEST(test_failed_write_fails_commit),
-        TEST(test_each_failure), TEST(test_list_and_sweep),
-        TEST(test_lock),         cmocka_unit_test(test_hash),
+        TEST(test_pieces),
+        TEST(test_without_commit),
+        TEST(test_append),
+        TEST(test_failed_write_fails_commit),
+        TEST(test_each_failure),
+        TEST(test_list_and_sweep),
+        TEST(test_lock),
+        cmocka_unit_test(test_hash),
+        TEST(private_files_and_folders_are_for_their_owner),
+        TEST(touch_sets_the_time_of_the_last_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/*
+ * cores.h: processors that the server may use.
+ */
+#ifndef HPC_SERVE_CORES_H
+#define HPC_SERVE_CORES_H
+
+#include "runtime/base/base.h"
+
+/* What affinity and the CPU quota of the control group allow, at least 1. */
+int serve_cores(void);
+double serve_quota(void); /* processors; 0: no limit */
+/* "QUOTA PERIOD" as in cpu.max. */
+double serve_quota_of(const char *text);
+
+#endif
