@@ -26,7 +26,7 @@ extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_per
     hpc_cmd_perf_train;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
     hpc_cmd_tokenizer_decode;
-extern const hpc_command hpc_cmd_lsp;
+extern const hpc_command hpc_cmd_lsp, hpc_cmd_mcp, hpc_cmd_serve;
 extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,
     hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
