@@ -145,6 +145,13 @@ static void logits(void *user, const float *row, int64_t vocab)
     hpc_alternatives(j->top, j->o.top_n, row, vocab);
 }
 
+/* The engine's user is the job; the caller's is its own. */
+static const uint32_t *allowed(void *user)
+{
+    const scheduler_job *j = user;
+    return j->o.allowed(j->o.user);
+}
+
 static void progress(void *user, int64_t done)
 {
     scheduler_job *j = user;
@@ -198,7 +205,7 @@ hpc_request scheduler_request(scheduler_job *j)
                          .token_made = token_made,
                          .ended = ended,
                          .progress = progress,
-                         .allowed = j->o.allowed,
+                         .allowed = j->o.allowed ? allowed : NULL,
                          .user = j};
 }
 
