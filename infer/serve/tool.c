@@ -188,14 +188,30 @@ static int make(running *x, const char *name)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* The result names the file as the caller does, not the temporary one. */
+static int add_result(hpc_buf *out, const running *x, const hpc_buf *from)
+{
+    const char *at = from->data, *end = at + from->n, *next;
+    const size_t n = strlen(x->file);
+    int rc = HPC_OK;
+    while (n > 0 && at < end && (next = memmem(at, (size_t)(end - at), x->file, n))) {
+        TRY(hpc_buf_add(out, at, (size_t)(next - at)));
+        TRY(hpc_buf_text(out, x->path));
+        at = next + n;
+    }
+    rc = hpc_buf_add(out, at, (size_t)(end - at));
+out:
+    return rc;
+}
+
 /* Exit codes: 0 and 1 print a result. */
-static int take(hpc_buf *out, hpc_proc_result *r)
+static int take(hpc_buf *out, const running *x, hpc_proc_result *r)
 {
     int rc;
     if (r->timed_out) return hpc_fail(HPC_E_IO, "the command ran too long and was ended");
     if (r->status == 0 || r->status == 1) {
         if (r->cut) return hpc_fail(HPC_E_IO, "the result is too large");
-        return hpc_buf_add(out, r->out.data, r->out.n);
+        return add_result(out, x, &r->out);
     }
     TRY(hpc_buf_text(&r->err, ""));
     const char *text = r->err.data ? r->err.data : "";
@@ -219,7 +235,7 @@ int hpc_tool_run(hpc_buf *out, const hpc_tool_options *o, const char *name,
     p.kept = true;
     if (x.text && !x.file[0]) p.input = x.text, p.input_bytes = strlen(x.text);
     TRY(hpc_proc_run(&r, &p));
-    rc = take(out, &r);
+    rc = take(out, &x, &r);
 out:
     hpc_proc_release(&r);
     if (x.file[0]) hpc_file_remove(x.file);
