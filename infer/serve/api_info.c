@@ -254,7 +254,8 @@ void api_tabby_event(hpc_api *a, hpc_http_request *r)
 int api_tokenize(api_job *j)
 {
     const char *text = api_text(j->json, "content");
-    const bool special = api_flag(j->json, "add_special", false);
+    const hpc_tokenizer_special marks = hpc_tokenizer_specials(j->a->tokenizer);
+    const bool special = api_flag(j->json, "add_special", false) && marks.add_begin;
     const bool parse = api_flag(j->json, "parse_special", true);
     const bool pieces = api_flag(j->json, "with_pieces", false);
     const hpc_tokenizer *t = j->a->tokenizer;

@@ -249,7 +249,7 @@ static void limits_have_their_status(void **state)
     assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 431);
     close(fd);
     fd = web_connect(&f->w);
-    web_say(fd, "nonsense\r\n\r\n");
+    web_say(fd, "POST /now HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n");
     assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 400);
     close(fd);
     free(large);
