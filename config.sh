@@ -22,10 +22,10 @@ packages_of() {
         libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev libmicrohttpd-dev \
         gnuplot-nox fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
-    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
+    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm curl ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
         libc6-dev-arm64-cross ;;
-    docs) echo cmark-gfm python3 git ;; # the rendered documentation and its check
+    docs) echo cmark-gfm python3 git curl ;; # the rendered documentation and its check
     oracle) echo python3 clang libomp-dev ;; # of tests/pragma/oracle.py
     *) die "unknown group of packages '$1': use build, peer, check, lint, docs or oracle" ;;
     esac

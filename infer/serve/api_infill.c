@@ -155,7 +155,7 @@ int api_infill(api_job *j)
         .stop = hpc_complete_stop_at(&spot, HPC_STOP_BLOCK),
         .most = q->most > 0 ? q->most : 1,
         .close = q->most > 0,
-        /* Time in the queue counts: nobody waits for a late suggestion. */
+        /* Time in the queue counts: a late suggestion is useless. */
         .until_ns = q->predict_ms > 0 ? hpc_clock_ns() + (limit_ms + UNLIMITED_MS) * 1000000 : 0,
         .samples = q->answers,
         .prompt_ns = q->most > 0 ? q->prompt_ms * 1000000 : 0,

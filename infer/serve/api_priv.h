@@ -110,7 +110,7 @@ extern const api_route api_routes[]; /* ends with a path of NULL */
 /* ---- reading (api_ask.c) ---- */
 int api_ask_read(api_job *j);
 void api_ask_release(api_ask *q);
-/* "" if there is none */
+/* "" if the key is absent */
 const char *api_text(const hpc_json *o, const char *key);
 int64_t api_int(const hpc_json *o, const char *key, int64_t fallback);
 bool api_flag(const hpc_json *o, const char *key, bool fallback);

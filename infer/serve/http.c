@@ -27,7 +27,7 @@ http_connection *http_connection_of(hpc_http *h, int fd)
     return NULL;
 }
 
-/* Refuses a connection that the library never sees. Best effort: it does not wait. */
+/* Answers a connection that the library never gets. Best effort: it does not wait. */
 static void turn_away(int fd, const char *status, const char *text)
 {
     char block[4096];

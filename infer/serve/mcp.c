@@ -165,7 +165,7 @@ static int list_tools(const mcp_server *s, const hpc_json *id)
     return write_line(s, &out);
 }
 
-/* A tool that fails is a result that says so: the model reads it. */
+/* A failure of a tool is a result with isError, so that the model reads the message. */
 static int call_tool(const mcp_server *s, const hpc_json *id, const hpc_json *params)
 {
     const char *name = text_in(params, "name");

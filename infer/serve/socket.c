@@ -37,7 +37,7 @@ static bool answers(const struct sockaddr_un *a)
     return live;
 }
 
-/* Removes a socket that nobody serves. */
+/* Removes the socket of an ended server. */
 static int remove_stale(const struct sockaddr_un *a)
 {
     struct stat s;

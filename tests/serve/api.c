@@ -339,7 +339,7 @@ static void leaving_clients_free_their_slots(void **state)
         }
         while (running(f) == 0) poll(NULL, 0, 1);
         for (int i = 0; i < 6; i++) close(fd[i]);
-        while (running(f) > 0) poll(NULL, 0, 1); /* ends: the time limit of tests says so */
+        while (running(f) > 0) poll(NULL, 0, 1); /* else: the time limit of tests */
     }
     assert_non_null(strstr(f->log.data, "client-left"));
     ask(f, 200, "POST /completion", "{\"prompt\":\"int main(\",\"n_predict\":4}");

@@ -354,7 +354,7 @@ static void one_server_per_socket(void **state)
     test_fails(hpc_http_open(&second, &o), HPC_E_ARG, "another server");
     assert_int_equal(web_ask(f->reply, &f->w, "GET /now", ""), 200);
     close_fixture(f);
-    /* A socket that nobody serves, as a killed server leaves it. */
+    /* The socket of a killed server. */
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     strcpy(a.sun_path, hpc_test_path(path, *state, "s"));
     assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);

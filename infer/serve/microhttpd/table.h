@@ -1,5 +1,5 @@
 /*
- * libmicrohttpd behind a C table, in a shared object of its own (hpccoder-microhttpd.so), so that
+ * A C table over libmicrohttpd, in a shared object of its own (hpccoder-microhttpd.so), so that
  * only `hpccoder serve` needs the library. It calls nothing of ours except the functions that it
  * is given.
  *
