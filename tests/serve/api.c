@@ -285,6 +285,7 @@ static void all_protocols_give_the_same_completion(void **state)
         assert_string_equal(text, first);
         free(text);
     }
+    free(first);
     assert_non_null(strstr(ask(f, 200, "POST /fim/completions",
                                "{\"prompt\":\"int main(\",\"suffix\":\"\",\"max_tokens\":4}"),
                            "\"message\":{\"role\":\"assistant\""));
