@@ -208,9 +208,7 @@ static void drain(hpc_http *h)
 {
     const int64_t until = hpc_clock_ns() + (int64_t)(h->o.drain_seconds * 1e9);
     int64_t quiet_ns;
-    pthread_mutex_lock(&h->lock);
-    h->draining = true;
-    pthread_mutex_unlock(&h->lock);
+    __atomic_store_n(&h->draining, true, __ATOMIC_RELEASE);
     for (int k = 0; k < 2; k++) hpc_listener_close(&h->listener[k]);
     while (active(h, &quiet_ns) > 0 && hpc_clock_ns() < until) step(h);
     while (active(h, &quiet_ns) > 0) {

@@ -165,7 +165,7 @@ static void admit(hpc_http_request *r, const http_connection *c)
     const hpc_http *h = r->h;
     const char *why, *length = h->library->header(r->x, "Content-Length");
     const int status = http_admit(&why, h, r->x, c, r->path);
-    if (h->draining) reject(r, 503, "the server is stopping");
+    if (__atomic_load_n(&h->draining, __ATOMIC_ACQUIRE)) reject(r, 503, "the server is stopping");
     if (status != 0) reject(r, status, why);
     if (length && strtoull(length, NULL, 10) > h->o.body_bytes)
         reject(r, 413, "the request is too large");
@@ -331,6 +331,7 @@ static void write_log(hpc_http_request *r)
     const uint64_t id = hpc_hash(&r->connection, sizeof r->connection, h->seed);
     char line[256];
     if (!h->o.log) return;
+    pthread_mutex_lock(&r->lock);
     snprintf(line, sizeof line, "%08x %s %d received=%zu sent=%zu ms=%.1f%s",
              (unsigned)(id & 0xffffffffu), r->label, r->status, r->body.n, r->sent_before + r->sent,
              (double)(hpc_clock_ns() - r->start_ns) * 1e-6, r->ended ? "" : " client-left");
