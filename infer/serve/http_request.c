@@ -335,6 +335,7 @@ static void write_log(hpc_http_request *r)
     snprintf(line, sizeof line, "%08x %s %d received=%zu sent=%zu ms=%.1f%s",
              (unsigned)(id & 0xffffffffu), r->label, r->status, r->body.n, r->sent_before + r->sent,
              (double)(hpc_clock_ns() - r->start_ns) * 1e-6, r->ended ? "" : " client-left");
+    pthread_mutex_unlock(&r->lock);
     h->o.log(h->o.user, line);
 }
 
