@@ -275,6 +275,7 @@ int hpc_http_open(hpc_http **out, const hpc_http_options *o)
     if (getrandom(&h->seed, sizeof h->seed, 0) != sizeof h->seed)
         TRY(hpc_fail_os(HPC_E_IO, "no random numbers"));
     TRY(open_library(h, o->library));
+    hpc_assert(h->library);
     h->connection = hpc_alloc((size_t)o->connections, sizeof *h->connection);
     if (!h->connection) TRY(HPC_E_NOMEM);
     h->epoll = epoll_create1(EPOLL_CLOEXEC);

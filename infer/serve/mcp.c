@@ -28,7 +28,7 @@ static int fill(mcp_server *s)
 {
     char block[1 << 16];
     ssize_t n;
-    if (s->at > 0) {
+    if (s->at > 0 && s->in.data) {
         memmove(s->in.data, s->in.data + s->at, s->in.n - s->at);
         s->in.n -= s->at;
         s->at = 0;

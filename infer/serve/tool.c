@@ -62,7 +62,7 @@ static void word(running *x, const char *text)
 static int text_of(const char **out, const running *x, const char *key, bool required)
 {
     const hpc_json *v = x->given ? hpc_json_get(x->given, key) : NULL;
-    *out = NULL;
+    *out = required ? "" : NULL;
     if (hpc_json_kind_of(v) == HPC_JSON_NULL && !required) return HPC_OK;
     if (hpc_json_kind_of(v) != HPC_JSON_TEXT)
         return hpc_fail(HPC_E_ARG, "argument \"%s\" must be a text", key);
