@@ -78,7 +78,8 @@ static void put_token(hpc_json_out *w, const api_job *j, int32_t id, float logpr
     hpc_json_put_int(w, "id", id);
     hpc_json_put_text(w, "token", text.data ? text.data : "");
     hpc_json_open(w, "bytes", '[');
-    for (size_t k = 0; k < text.n; k++) hpc_json_put_int(w, NULL, (uint8_t)text.data[k]);
+    for (size_t k = 0; text.data && k < text.n; k++)
+        hpc_json_put_int(w, NULL, (uint8_t)text.data[k]);
     hpc_json_close(w, ']');
     hpc_json_put_real(w, "logprob", logprob);
     hpc_buf_release(&text);

@@ -64,7 +64,7 @@ static void ask_kernel(hpc_peer *out, const question *q)
 
 void hpc_peer_find(hpc_peer *out, int fd)
 {
-    struct sockaddr_storage here, there;
+    struct sockaddr_storage here = {0}, there = {0};
     socklen_t here_n = sizeof here, there_n = sizeof there;
     struct ucred c;
     socklen_t n = sizeof c;
