@@ -69,13 +69,14 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 
 # ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
 MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
-SHARED := peer spm clang mpi nccl
+SHARED := peer spm clang mpi nccl microhttpd
 PARTS_device := cpu ref mock
 PARTS_program := op run prove
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
 module = SRC_$(1) := $(call sources,$(1),$(2))$(if $(call sources,$(1),$(2)),$(eval ROOMS += $(1)))
 $(foreach m,$(MODULES),$(eval $(call module,$(word 1,$(subst :, ,$(m))),$(word 2,$(subst :, ,$(m))))))
-$(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
+shared_of = $(foreach s,$(1),$(eval SRC_$(notdir $(s)) := $(wildcard $(s)/*.c)))
+$(call shared_of,$(addprefix runtime/,device/peer source/clang link/mpi link/nccl) infer/serve/microhttpd)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
@@ -135,7 +136,7 @@ $(B)/hpccoder: $(B)/cmd/main.o $(LIBS)
 	$(call say,LINK)
 	$(Q)$(LINKER) $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
 
-# Libraries that only one thing needs each, in shared objects that it opens at run time.
+# Libraries in shared objects that the program opens at run time.
 define shared
 $(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
 	$$(call say,LINK)
@@ -211,7 +212,6 @@ demo: deps ## build: install packages, build, and complete a function with the m
 	@$(MAKE) all
 	@sh pilot/demo.sh $(B)/hpccoder
 
-# ---- packages, lint, installation ----
 deps: ## build: install the packages that the build needs
 	@sh config.sh --install build peer
 deps-check: ## build: the same, and those that the tests need

@@ -19,13 +19,13 @@ CUDA=${CUDA:-auto}
 packages_of() {
     case $1 in
     build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
-        libpcre2-dev libutf8proc-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
-        fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
+        libpcre2-dev libutf8proc-dev libxxhash-dev libsentencepiece-dev libclang-19-dev libmicrohttpd-dev \
+        gnuplot-nox fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
-    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
+    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm curl ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
         libc6-dev-arm64-cross ;;
-    docs) echo cmark-gfm python3 git ;; # the rendered documentation and its check
+    docs) echo cmark-gfm python3 git curl ;; # the rendered documentation and its check
     oracle) echo python3 clang libomp-dev ;; # of tests/pragma/oracle.py
     *) die "unknown group of packages '$1': use build, peer, check, lint, docs or oracle" ;;
     esac
@@ -49,6 +49,7 @@ dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
 cuda      asked     13.0   nvidia-cuda-toolkit
 nccl      optional  2.18   libnccl-dev
+microhttpd optional 0.9.71 libmicrohttpd-dev
 END
 }
 
@@ -131,6 +132,11 @@ probe_of() {
         version='NCCL_MAJOR.NCCL_MINOR.NCCL_PATCH'
         libs="-L$home/lib64 -Wl,-rpath,$home/lib64 -lnccl -lcudart"
         call='int n; return ncclGetVersion(&n) != ncclSuccess;'
+        ;;
+    microhttpd) # in a shared object of its own; the version is a number of hexadecimal digits
+        headers='microhttpd.h' libs=-lmicrohttpd
+        call='_Static_assert(MHD_VERSION >= 0x00097100, "too old");
+            return MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_NO;'
         ;;
     esac
 }
@@ -230,13 +236,13 @@ configure_one() {
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
-        clang | mpi | nccl)
+        clang | mpi | nccl | microhttpd)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"
             ;;
         esac
-        printf '  %-9s %s\n' "$name" "${found:-yes}"
+        printf '  %-10s %s\n' "$name" "${found:-yes}"
     else
-        printf '  %-9s no: %s\n' "$name" "$why"
+        printf '  %-10s no: %s\n' "$name" "$why"
     fi
 }
 

@@ -26,7 +26,7 @@ extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_per
     hpc_cmd_perf_train;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
     hpc_cmd_tokenizer_decode;
-extern const hpc_command hpc_cmd_lsp;
+extern const hpc_command hpc_cmd_lsp, hpc_cmd_mcp, hpc_cmd_serve;
 extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,
     hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
@@ -68,6 +68,9 @@ int hpc_cmd_find(char *out, const char *name);
 /* The path of the requested model, or of the installed model `name` if none is requested (NULL,
  * ""). HPC_E_ARG: it does not exist, or is not a model. */
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
+/* The path of the passage index of a model: the requested one; without one FILE.passages next to
+ * FILE.gguf, or model.passages in DIR, if it exists. "": none, or "none" is requested. */
+int hpc_cmd_find_passages(char out[PATH_MAX], const char *asked, const char *model);
 int hpc_cmd_threads(int64_t asked); /* 0: one for each CPU that this process may use */
 /* The sketch of what is held out: the one asked for, the program's own, whose path goes to `room`,
  * when nothing was asked, and NULL for "none". */

@@ -1,26 +1,16 @@
 /*
  * complete_source.c: sources of code that a completion of `hpccoder complete` repeats.
  */
-#include <string.h>
 
 #include "cmd/complete.h"
 
 int complete_open_passages(hpc_passages **out, char known[PATH_MAX], const complete_options *o,
                            const char *model)
 {
-    size_t n = strlen(model);
-    bool file = n > 5 && strcmp(model + n - 5, ".gguf") == 0;
-    int length, rc = HPC_OK;
+    int rc;
     *out = NULL;
-    if (o->passages)
-        length = snprintf(known, PATH_MAX, "%s", o->passages);
-    else if (file)
-        length = snprintf(known, PATH_MAX, "%.*s.passages", (int)n - 5, model);
-    else
-        length = snprintf(known, PATH_MAX, "%s/model.passages", model);
-    if (length >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--passages: the path is too long");
-    if (o->passages ? strcmp(o->passages, "none") != 0 : hpc_file_exists(known))
-        rc = hpc_passages_open(out, known);
+    TRY(hpc_cmd_find_passages(known, o->passages, model));
+    if (known[0]) rc = hpc_passages_open(out, known);
     if (rc < 0 && rc != HPC_E_NOMEM && !o->passages && !o->no_verbatim) {
         hpc_cmd_warn(hpc_error_get()->text, "complete");
         hpc_error_clear();
@@ -29,6 +19,7 @@ int complete_open_passages(hpc_passages **out, char known[PATH_MAX], const compl
     if (rc >= 0 && o->no_verbatim && !*out)
         rc = hpc_fail(HPC_E_ARG, "--no-verbatim: %s has no passage index: name one with --passages",
                       model);
+out:
     return rc;
 }
 

@@ -36,6 +36,7 @@ static const feature features[] = {
     {"tokenizer training", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
     {"ranks over MPI", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
     {"peers of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
+    {"completions over HTTP", "hpccoder-microhttpd.so", NULL, "libmicrohttpd-dev"},
     {"pictures", NULL, "gnuplot", "gnuplot-nox"},
     {"sandbox for builds and runs", NULL, "bwrap", "bubblewrap"},
     {"metrics cost, instructions", NULL, "valgrind", "valgrind"},

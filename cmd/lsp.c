@@ -2,7 +2,6 @@
  * lsp.c: `hpccoder lsp`: the language server on standard input and output.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/compiler.h"
@@ -77,18 +76,6 @@ static const hpc_option option_table[] = {
     HPC_CMD_THREADS(lsp_options),
     {.name = NULL}};
 
-/* The passage index beside a model; "" if there is none. */
-static int find_passages(char out[PATH_MAX], const char *model)
-{
-    size_t n = strlen(model);
-    bool gguf = n > 5 && strcmp(model + n - 5, ".gguf") == 0;
-    int length = gguf ? snprintf(out, PATH_MAX, "%.*s.passages", (int)n - 5, model)
-                      : snprintf(out, PATH_MAX, "%s/model.passages", model);
-    if (length >= PATH_MAX) return hpc_fail(HPC_E_ARG, "%s: the path is too long", model);
-    if (!hpc_file_exists(out)) out[0] = '\0';
-    return HPC_OK;
-}
-
 /* The editor gets one message for a part that cannot start; the other parts work. */
 static const char *why_not(char *out, size_t n, const char *part)
 {
@@ -127,11 +114,9 @@ static int run(void *options, int argc, char **argv)
         else
             s.engine.model = model;
     }
-    if (s.engine.model && !o->passages) {
-        TRY(find_passages(passages, model));
+    if (s.engine.model) {
+        TRY(hpc_cmd_find_passages(passages, o->passages, model));
         if (passages[0]) s.passages = passages;
-    } else if (s.engine.model && strcmp(o->passages, "none") != 0) {
-        s.passages = o->passages;
     }
     rc = hpc_lsp_serve(&s);
 out:

@@ -231,6 +231,25 @@ out:
     return rc;
 }
 
+int hpc_cmd_find_passages(char out[PATH_MAX], const char *asked, const char *model)
+{
+    const size_t n = strlen(model);
+    int length = 0;
+    out[0] = '\0';
+    if (asked && strcmp(asked, "none") == 0) return HPC_OK;
+    if (asked)
+        length = snprintf(out, PATH_MAX, "%s", asked);
+    else if (n > 5 && strcmp(model + n - 5, ".gguf") == 0)
+        length = snprintf(out, PATH_MAX, "%.*s.passages", (int)n - 5, model);
+    else
+        length = snprintf(out, PATH_MAX, "%s/model.passages", model);
+    if (length >= PATH_MAX)
+        return hpc_fail(HPC_E_ARG, "the path of the passage index is too long; name it with "
+                                   "--passages");
+    if (!asked && !hpc_file_exists(out)) out[0] = '\0';
+    return HPC_OK;
+}
+
 int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked)
 {
     *out = asked && strcmp(asked, "none") == 0 ? NULL : asked;

@@ -1,0 +1,204 @@
+/*
+ * Completions at a position: text before and after it, and parts of other files, go through the
+ * completion rules, and the scheduler computes them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "infer/serve/api_priv.h"
+
+enum { UNLIMITED_MS = 30000 };
+
+/* ---- the position --------------------------------------------------------------------------- */
+
+static hpc_position position_after(const hpc_buf *prefix)
+{
+    hpc_position p = {.line = 1, .col = 1};
+    for (size_t k = 0; k < prefix->n; k++) {
+        const uint8_t c = (uint8_t)prefix->data[k];
+        p.col = c == '\n' ? 1 : p.col + ((c & 0xc0) != 0x80);
+        p.line += c == '\n';
+    }
+    return p;
+}
+
+/* A request without a path is of the language of the chunk that comes first, or C. */
+static const char *path_of(const api_ask *q)
+{
+    const char *path = q->path && *q->path ? q->path : NULL;
+    if (!path && q->snippet_n > 0 && strchr(q->snippet[0].path, '.')) path = q->snippet[0].path;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "file.c";
+}
+
+static int open_spot(hpc_spot *out, const api_ask *q)
+{
+    hpc_buf text = {0}, prefix = {0};
+    int rc;
+    for (size_t k = 0; k < q->prefix.n; k++)
+        if (q->prefix.data[k] != '\r') TRY(hpc_buf_add(&prefix, q->prefix.data + k, 1));
+    TRY(hpc_buf_add(&text, prefix.data, prefix.n));
+    for (size_t k = 0; k < q->suffix.n; k++)
+        if (q->suffix.data[k] != '\r') TRY(hpc_buf_add(&text, q->suffix.data + k, 1));
+    TRY(hpc_buf_text(&text, ""));
+    rc =
+        hpc_spot_open(out, path_of(q), text.data ? text.data : "", text.n, position_after(&prefix));
+out:
+    hpc_buf_release(&text);
+    hpc_buf_release(&prefix);
+    return rc;
+}
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+static void send_ready(void *user, const char *text, size_t n)
+{
+    api_send_piece(user, 0, text, n);
+}
+
+/* Up to the first stop string; blank text before the first line is not one's end. */
+static void cut_at_stop(api_result *r, const api_ask *q)
+{
+    size_t end = r->text.n;
+    for (int64_t k = 0; k < q->stop_n; k++) {
+        const char *at =
+            r->text.n > 0 ? memmem(r->text.data, end, q->stop[k], strlen(q->stop[k])) : NULL;
+        if (!at) continue;
+        end = (size_t)(at - r->text.data);
+        r->word = q->stop[k];
+        r->kind = "word";
+    }
+    if (r->text.n > end) r->text.data[end] = '\0';
+    r->text.n = end;
+}
+
+static void attribute(char *out, size_t size, const hpc_completion *c)
+{
+    out[0] = '\0';
+    if (c->source_n == 0) return;
+    snprintf(out, size, "repeats %lld tokens of %s (%s)", (long long)c->source[0].tokens,
+             c->source[0].repository, c->source[0].licence ? c->source[0].licence : "no licence");
+}
+
+static bool is_cut(hpc_completion_finish f)
+{
+    return f == HPC_COMPLETION_LENGTH || f == HPC_COMPLETION_TIME;
+}
+
+static int take(api_job *j, hpc_completions *made)
+{
+    const api_ask *q = &j->ask;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < q->answers; k++) {
+        hpc_completion *c = made->n > 0 ? &made->item[k < made->n ? k : made->n - 1] : NULL;
+        api_result *r = &j->result[k];
+        r->finish = c && is_cut(c->finish) ? "length" : "stop";
+        r->kind = c && is_cut(c->finish) ? "limit" : "eos";
+        r->word = "";
+        r->prompt_n = made->prompt_tokens;
+        r->computed_n = made->prompt_computed;
+        r->reused_n = made->prompt_tokens - made->prompt_computed;
+        r->dropped_n = made->prompt_wanted - made->prompt_tokens;
+        r->made_n = c ? c->tokens : 0;
+        r->prompt_ns = made->first_token_ns;
+        r->decode_ns = made->end_ns - made->first_token_ns;
+        if (!c || q->most == 0) continue;
+        TRY(hpc_buf_add(&r->text, c->text.data, c->text.n));
+        TRY(hpc_buf_text(&r->text, ""));
+        attribute(r->source, sizeof r->source, c);
+        cut_at_stop(r, q);
+    }
+out:
+    return rc;
+}
+
+/* ---- the completion ------------------------------------------------------------------------- */
+
+static int open_tools(api_job *j, hpc_scheduler_port **port)
+{
+    hpc_api *a = j->a;
+    const hpc_job like = {.client = hpc_http_client(j->r), .predict_ms = j->ask.predict_ms};
+    int rc = HPC_OK;
+    if (!j->worker->completer)
+        TRY(hpc_completer_open_detached(&j->worker->completer, a->files, a->capacity));
+    TRY(hpc_scheduler_port_open(port, a->scheduler, &like));
+    pthread_mutex_lock(&j->lock);
+    j->port = *port;
+    pthread_mutex_unlock(&j->lock);
+out:
+    return rc;
+}
+
+static void close_port(api_job *j, hpc_scheduler_port *port)
+{
+    pthread_mutex_lock(&j->lock);
+    j->port = NULL;
+    pthread_mutex_unlock(&j->lock);
+    hpc_scheduler_port_close(port);
+}
+
+int api_infill(api_job *j)
+{
+    const api_ask *q = &j->ask;
+    const int64_t limit_ms = q->predict_ms > 0 ? q->prompt_ms + q->predict_ms : UNLIMITED_MS;
+    hpc_scheduler_port *port = NULL;
+    hpc_completions made = {0};
+    hpc_spot spot = {0};
+    int rc;
+    TRY(open_spot(&spot, q));
+    TRY(open_tools(j, &port));
+    const hpc_complete_request r = {
+        .spot = &spot,
+        .path = q->path && *q->path ? path_of(q) : NULL,
+        .snippet = q->snippet,
+        .snippet_n = q->snippet_n,
+        .stop = hpc_complete_stop_at(&spot, HPC_STOP_BLOCK),
+        .most = q->most > 0 ? q->most : 1,
+        .close = q->most > 0,
+        /* Time in the queue counts: a late suggestion is useless. */
+        .until_ns = q->predict_ms > 0 ? hpc_clock_ns() + (limit_ms + UNLIMITED_MS) * 1000000 : 0,
+        .samples = q->answers,
+        .prompt_ns = q->most > 0 ? q->prompt_ms * 1000000 : 0,
+        .sampling = q->sampling,
+        .ready = q->stream && q->stop_n == 0 ? send_ready : NULL,
+        .user = j,
+        .cancel = &j->cancel,
+        .port = hpc_scheduler_port_get(port)};
+    TRY(hpc_complete(&made, j->worker->completer, &r));
+    if (j->a->passages) TRY(hpc_completions_find_sources(&made, &spot, j->a->passages));
+    TRY(take(j, &made));
+    if (q->stream && q->stop_n > 0)
+        api_send_piece(j, 0, j->result[0].text.data, j->result[0].text.n);
+out:
+    if (port) close_port(j, port);
+    hpc_completions_release(&made);
+    hpc_spot_close(&spot);
+    return rc;
+}
+
+static void log_prompt(const api_job *j)
+{
+    hpc_buf line = {0};
+    hpc_json_out w = {.buf = &line};
+    if (!j->a->o.log_prompts || !j->a->o.log || !j->ask.prefix.data) return;
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_text(&w, "prefix", j->ask.prefix.data);
+    hpc_json_put_text(&w, "suffix", j->ask.suffix.data);
+    hpc_json_close(&w, '}');
+    if (line.failed >= 0) j->a->o.log(j->a->o.user, line.data);
+    hpc_buf_release(&line);
+}
+
+int api_generate(api_job *j)
+{
+    int rc;
+    TRY(api_ask_read(j));
+    log_prompt(j);
+    j->result = hpc_alloc((size_t)j->ask.answers, sizeof *j->result);
+    if (!j->result) TRY(HPC_E_NOMEM);
+    j->result_n = j->ask.answers;
+    TRY(j->ask.infill ? api_infill(j) : api_continue(j));
+    if (!__atomic_load_n(&j->cancel, __ATOMIC_ACQUIRE)) api_send_result(j);
+out:
+    return rc;
+}

@@ -1,0 +1,152 @@
+/* Requests for completions, and how they are answered: private to infer/serve/api*.c. */
+#ifndef HPC_SERVE_API_PRIV_H
+#define HPC_SERVE_API_PRIV_H
+
+#include <pthread.h>
+
+#include "infer/complete/source.h"
+#include "infer/serve/api.h"
+#include "infer/serve/complete_port.h"
+#include "model/files.h"
+
+typedef enum api_format {
+    API_LLAMA,  /* /completion and /infill: `content` */
+    API_OPENAI, /* /v1/completions: `choices[].text` */
+    API_FIM,    /* /fim/completions: `choices[].message` and `delta` */
+    API_OLLAMA, /* /api/generate: `response` */
+    API_TABBY   /* /v1/completions with `segments` */
+} api_format;
+
+typedef struct api_job api_job;
+typedef struct api_route {
+    const char *method, *path;
+    /* One of the two: at once, in the server's thread; or in a worker. */
+    void (*now)(hpc_api *a, hpc_http_request *r);
+    int (*work)(api_job *j); /* an error without an answer is reported as 400 or 500 */
+    api_format format;
+    bool infill;
+} api_route;
+
+/* What a request asks for. Texts are borrowed from `json`. */
+typedef struct api_ask {
+    api_format format;
+    bool infill, stream, usage, tokens; /* tokens: of the answer, as numbers */
+    hpc_buf prefix, suffix;             /* of infill; else prefix is the prompt */
+    hpc_ids prompt;                     /* of a prompt with numbers, and of text */
+    const char *path;
+    hpc_snippet *snippet;
+    int64_t snippet_n, snippet_cap;
+    int64_t most, answers, prompt_ms, predict_ms, top_n;
+    hpc_sampling sampling;
+    const char **stop; /* NULL-terminated */
+    int64_t stop_n, stop_cap;
+    bool ignore_end;
+    hpc_bias *bias;
+    int64_t bias_n, bias_cap;
+    const hpc_json *fields; /* response_fields; NULL: all */
+} api_ask;
+
+typedef struct api_result {
+    hpc_buf text;
+    hpc_ids token;
+    hpc_buf probabilities; /* the elements of a JSON list */
+    const char *finish;    /* "stop", "length", "cancelled" */
+    const char *kind;      /* llama.cpp's stop_type */
+    const char *word;      /* the stop string that came; "" */
+    int64_t prompt_n, reused_n, computed_n, made_n, dropped_n;
+    int64_t prompt_ns, decode_ns;
+    char source[300]; /* attribution; "" */
+} api_result;
+
+struct api_job {
+    api_job *next;
+    hpc_api *a;
+    hpc_http_request *r;
+    const api_route *route;
+    struct api_worker *worker;
+    int cancel; /* atomic */
+    hpc_json *json;
+    api_ask ask;
+    api_result *result; /* [ask.answers] */
+    int64_t result_n;
+    int64_t start_ns;
+    uint64_t number;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    hpc_scheduler_port *port; /* while it is used; with the lock */
+    int64_t ended;            /* answers; with the lock */
+    hpc_error error;          /* of an answer; with the lock */
+    bool answered;
+};
+
+typedef struct api_worker {
+    hpc_api *a;
+    pthread_t thread;
+    hpc_completer *completer; /* opened by the first completion */
+    hpc_tokenizer_scratch *scratch;
+} api_worker;
+
+struct hpc_api {
+    hpc_api_options o;
+    hpc_model_files *files;
+    hpc_tokenizer *tokenizer;
+    hpc_passages *passages;
+    hpc_scheduler *scheduler;
+    int64_t capacity; /* tokens of a prompt and its answer */
+    int64_t started_s;
+    hpc_tokenizer_scratch *scratch; /* of the server's thread */
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    api_worker *worker;
+    int64_t worker_n, free_n;
+    api_job *first, *last;
+    int64_t queued;
+    uint64_t jobs;
+    bool closing;
+};
+
+extern const api_route api_routes[]; /* ends with a path of NULL */
+
+/* ---- reading (api_ask.c) ---- */
+int api_ask_read(api_job *j);
+void api_ask_release(api_ask *q);
+/* "" if the key is absent */
+const char *api_text(const hpc_json *o, const char *key);
+int64_t api_int(const hpc_json *o, const char *key, int64_t fallback);
+bool api_flag(const hpc_json *o, const char *key, bool fallback);
+/* Cuts literal marks out of q->prefix. True: there were some. */
+bool api_marks_split(api_ask *q);
+
+/* ---- work (api_infill.c, api_text.c) ---- */
+int api_generate(api_job *j);
+int api_infill(api_job *j);
+int api_continue(api_job *j);
+
+/* ---- answers (api_answer.c) ---- */
+/* A piece of the text of an answer, of a stream. Any thread. */
+void api_send_piece(api_job *j, int64_t k, const char *text, size_t n);
+/* The whole answer, or the end of a stream. */
+void api_send_result(api_job *j);
+void api_put_probability(const api_job *j, api_result *r, const hpc_job_token *t);
+
+/* ---- facts (api_info.c) ---- */
+void api_health(hpc_api *a, hpc_http_request *r);
+void api_models(hpc_api *a, hpc_http_request *r);
+void api_props(hpc_api *a, hpc_http_request *r);
+void api_slots(hpc_api *a, hpc_http_request *r);
+void api_metrics(hpc_api *a, hpc_http_request *r);
+void api_ollama_tags(hpc_api *a, hpc_http_request *r);
+void api_ollama_show(hpc_api *a, hpc_http_request *r);
+void api_ollama_version(hpc_api *a, hpc_http_request *r);
+void api_tabby_health(hpc_api *a, hpc_http_request *r);
+void api_tabby_setting(hpc_api *a, hpc_http_request *r);
+void api_tabby_event(hpc_api *a, hpc_http_request *r);
+int api_tokenize(api_job *j);
+int api_detokenize(api_job *j);
+/* ---- our own (api_own.c) ---- */
+int api_pragma(api_job *j);
+int api_perf(api_job *j);
+
+void api_send_json(hpc_http_request *r, hpc_buf *body); /* releases it */
+
+#endif

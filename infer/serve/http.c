@@ -1,0 +1,312 @@
+/*
+ * The HTTP server: it accepts connections, hands them to the library, and watches them for clients
+ * that leave or are too slow. A connection on hold is watched here alone: the library does not poll
+ * it.
+ */
+#include "infer/serve/http.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "infer/serve/http_priv.h"
+
+enum { TICK_MS = 100, EVENTS = 32, IDLE_SECONDS = 120 };
+
+/* ---- connections ---------------------------------------------------------------------------- */
+
+http_connection *http_connection_of(hpc_http *h, int fd)
+{
+    for (int k = 0; k < h->o.connections; k++)
+        if (h->connection[k].id != 0 && h->connection[k].fd == fd) return &h->connection[k];
+    return NULL;
+}
+
+/* Answers a connection that the library never gets. Best effort: it does not wait. */
+static void turn_away(int fd, const char *status, const char *text)
+{
+    char block[4096];
+    hpc_buf out = {0};
+    while (recv(fd, block, sizeof block, MSG_DONTWAIT) > 0) continue;
+    hpc_buf_printf(&out,
+                   "HTTP/1.1 %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                   "Content-Length: %zu\r\n\r\n%s",
+                   status, strlen(text), text);
+    if (out.failed >= 0) (void)!send(fd, out.data, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    hpc_buf_release(&out);
+}
+
+static bool is_of_this_user(int fd, const hpc_listener *l)
+{
+    hpc_peer p;
+    if (!l->local && !l->loopback) return true; /* the token decides */
+    hpc_peer_find(&p, fd);
+    return p.known && p.uid == geteuid();
+}
+
+/* With the lock. NULL: all are in use. */
+static http_connection *enter(hpc_http *h, int fd, const hpc_listener *l)
+{
+    for (int k = 0; k < h->o.connections; k++) {
+        http_connection *c = &h->connection[k];
+        if (c->id != 0) continue;
+        *c = (http_connection){.id = ++h->ids,
+                               .fd = fd,
+                               .local = l->local,
+                               .loopback = l->loopback,
+                               .receive_by_ns =
+                                   hpc_clock_ns() + (int64_t)(h->o.receive_seconds * 1e9)};
+        return c;
+    }
+    return NULL;
+}
+
+static void leave(hpc_http *h, int fd)
+{
+    pthread_mutex_lock(&h->lock);
+    http_connection *c = http_connection_of(h, fd);
+    if (c) *c = (http_connection){.fd = -1};
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void admit_connection(hpc_http *h, int fd, const hpc_listener *l,
+                             const struct sockaddr_storage *address, socklen_t n)
+{
+    struct epoll_event e = {.events = EPOLLRDHUP | EPOLLET};
+    if (!is_of_this_user(fd, l)) {
+        turn_away(fd, "403 Forbidden",
+                  "{\"error\":{\"code\":403,\"message\":\"the server is of another user\","
+                  "\"type\":\"permission_error\"}}");
+        close(fd);
+        return;
+    }
+    pthread_mutex_lock(&h->lock);
+    const http_connection *c = enter(h, fd, l);
+    e.data.u64 = c ? c->id : 0;
+    pthread_mutex_unlock(&h->lock);
+    if (!c) {
+        turn_away(fd, "503 Service Unavailable\r\nRetry-After: 1",
+                  "{\"error\":{\"code\":503,\"message\":\"too many connections\","
+                  "\"type\":\"unavailable_error\"}}");
+        close(fd);
+        return;
+    }
+    epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
+    if (!h->library->add(h->daemon, fd, (const struct sockaddr *)address, n)) leave(h, fd);
+}
+
+static void accept_all(hpc_http *h, const hpc_listener *l)
+{
+    for (;;) {
+        struct sockaddr_storage a = {0};
+        socklen_t n = sizeof a;
+        int fd = accept4(l->fd, (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0) return;
+        admit_connection(h, fd, l, &a, n);
+    }
+}
+
+/* ---- clients that leave --------------------------------------------------------------------- */
+
+/* A client that has only closed its sending side still waits for its answer. */
+static bool has_left(const http_connection *c, uint32_t events)
+{
+    hpc_peer p;
+    if (events & (EPOLLHUP | EPOLLERR)) return true;
+    if (c->local) return false;
+    if (!c->loopback) return true;
+    hpc_peer_find(&p, c->fd);
+    return !p.known || !p.attached;
+}
+
+static void notice(hpc_http *h, uint64_t id, uint32_t events)
+{
+    hpc_http_request *r = NULL;
+    pthread_mutex_lock(&h->lock);
+    for (int k = 0; k < h->o.connections; k++) {
+        http_connection *c = &h->connection[k];
+        if (c->id != id || !c->request || !has_left(c, events)) continue;
+        r = c->request;
+        hpc_http_keep(r);
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (!r) return;
+    http_request_leave(r);
+    hpc_http_release(r);
+}
+
+/* The library closes the connection when it sees that the descriptor was shut down. */
+static void end_slow(hpc_http *h)
+{
+    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+                               "Content-Length: 0\r\n\r\n";
+    const int64_t now = hpc_clock_ns();
+    pthread_mutex_lock(&h->lock);
+    for (int k = 0; k < h->o.connections; k++) {
+        http_connection *c = &h->connection[k];
+        if (c->id == 0 || c->receive_by_ns == 0 || c->receive_by_ns > now) continue;
+        (void)!send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        shutdown(c->fd, SHUT_RDWR);
+        c->receive_by_ns = 0;
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- serving -------------------------------------------------------------------------------- */
+
+static void step(hpc_http *h)
+{
+    struct epoll_event event[EVENTS];
+    const int n = epoll_wait(h->epoll, event, EVENTS, TICK_MS);
+    for (int k = 0; k < n; k++) {
+        const uint64_t id = event[k].data.u64;
+        if (id >= UINT64_MAX - 1)
+            accept_all(h, &h->listener[UINT64_MAX - id]);
+        else
+            notice(h, id, event[k].events);
+    }
+    end_slow(h);
+}
+
+static int64_t active(hpc_http *h, int64_t *quiet_ns)
+{
+    pthread_mutex_lock(&h->lock);
+    const int64_t n = h->active;
+    *quiet_ns = hpc_clock_ns() - h->quiet_ns;
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+static bool is_idle(hpc_http *h)
+{
+    int64_t quiet_ns;
+    return h->o.idle_seconds > 0 && active(h, &quiet_ns) == 0 &&
+           (double)quiet_ns > h->o.idle_seconds * 1e9;
+}
+
+static void cancel_all(hpc_http *h)
+{
+    for (int k = 0; k < h->o.connections; k++) {
+        pthread_mutex_lock(&h->lock);
+        hpc_http_request *r = h->connection[k].id != 0 ? h->connection[k].request : NULL;
+        if (r) hpc_http_keep(r);
+        pthread_mutex_unlock(&h->lock);
+        if (!r) continue;
+        http_request_leave(r);
+        hpc_http_release(r);
+    }
+}
+
+static void drain(hpc_http *h)
+{
+    const int64_t until = hpc_clock_ns() + (int64_t)(h->o.drain_seconds * 1e9);
+    int64_t quiet_ns;
+    __atomic_store_n(&h->draining, true, __ATOMIC_RELEASE);
+    for (int k = 0; k < 2; k++) hpc_listener_close(&h->listener[k]);
+    while (active(h, &quiet_ns) > 0 && hpc_clock_ns() < until) step(h);
+    while (active(h, &quiet_ns) > 0) {
+        cancel_all(h);
+        step(h);
+    }
+}
+
+int hpc_http_serve(hpc_http *h, const int *stop)
+{
+    while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE) && !is_idle(h)) step(h);
+    drain(h);
+    return HPC_OK;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int open_library(hpc_http *h, const char *path)
+{
+    void *handle = path && path[0] ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    h->library = handle ? dlsym(handle, HPC_HTTPD_SYMBOL) : NULL;
+    if (h->library && h->library->version == HPC_HTTPD_VERSION) return HPC_OK;
+    if (h->library) return hpc_fail(HPC_E_UNSUPPORTED, "%s has another version; rebuild it", path);
+    if (!path || !path[0])
+        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-microhttpd.so is missing: install "
+                                           "libmicrohttpd-dev and rebuild");
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s cannot be opened: %s", path,
+                    handle ? "its function table is missing" : dlerror());
+}
+
+static int watch_listener(hpc_http *h, int k)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = UINT64_MAX - (uint64_t)k};
+    if (h->listener[k].fd < 0) return HPC_OK;
+    return epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->listener[k].fd, &e) == 0
+               ? HPC_OK
+               : hpc_fail_os(HPC_E_IO, "cannot watch a socket");
+}
+
+static int listen_all(hpc_http *h)
+{
+    const hpc_http_options *o = &h->o;
+    int rc = HPC_OK;
+    if (o->unix_path) TRY(hpc_listen_unix(&h->listener[0], o->unix_path));
+    if (o->address) TRY(hpc_listen_tcp(&h->listener[1], o->address, o->port));
+    if (o->address && !h->listener[1].loopback && !o->token)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "--http %s: other machines reach this address: protect it with --token-file",
+                     o->address));
+    for (int k = 0; k < 2; k++) TRY(watch_listener(h, k));
+out:
+    return rc;
+}
+
+int hpc_http_open(hpc_http **out, const hpc_http_options *o)
+{
+    hpc_http *h = hpc_alloc(1, sizeof *h);
+    int rc;
+    *out = NULL;
+    if (!h) return HPC_E_NOMEM;
+    *h = (hpc_http){.o = *o, .epoll = -1, .quiet_ns = hpc_clock_ns()};
+    pthread_mutex_init(&h->lock, NULL);
+    for (int k = 0; k < 2; k++) h->listener[k] = (hpc_listener)HPC_LISTENER_NONE;
+    if (getrandom(&h->seed, sizeof h->seed, 0) != sizeof h->seed)
+        TRY(hpc_fail_os(HPC_E_IO, "no random numbers"));
+    TRY(open_library(h, o->library));
+    hpc_assert(h->library);
+    h->connection = hpc_alloc((size_t)o->connections, sizeof *h->connection);
+    if (!h->connection) TRY(HPC_E_NOMEM);
+    h->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (h->epoll < 0) TRY(hpc_fail_os(HPC_E_IO, "cannot watch sockets"));
+    const hpc_httpd_options with = {.calls = &http_calls,
+                                    .user = h,
+                                    .connections = (unsigned)o->connections,
+                                    .header_bytes = o->header_bytes,
+                                    .idle_seconds = IDLE_SECONDS};
+    h->daemon = h->library->open(&with);
+    if (!h->daemon) TRY(hpc_fail(HPC_E_IO, "libmicrohttpd cannot start its thread"));
+    TRY(listen_all(h));
+    *out = h;
+    return HPC_OK;
+out:
+    hpc_http_close(h);
+    return rc;
+}
+
+void hpc_http_close(hpc_http *h)
+{
+    if (!h) return;
+    for (int k = 0; k < 2; k++) hpc_listener_close(&h->listener[k]);
+    if (h->daemon) h->library->close(h->daemon);
+    if (h->epoll >= 0) close(h->epoll);
+    pthread_mutex_destroy(&h->lock);
+    hpc_free(h->connection);
+    hpc_free(h);
+}
+
+int hpc_http_port(const hpc_http *h)
+{
+    return h->listener[1].port;
+}

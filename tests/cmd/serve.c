@@ -1,0 +1,130 @@
+/*
+ * Tests of `hpccoder serve` as a process: its addresses, its end, and its errors.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tests/serve/web.h"
+
+typedef struct process {
+    pid_t id;
+    char program[PATH_MAX], path[PATH_MAX], line[PATH_MAX + 32];
+} process;
+
+/* Started, and listening. */
+static void start(process *p, const hpc_test_folder *f)
+{
+    int out[2];
+    size_t n = 0;
+    hpc_test_built(p->program, "hpccoder");
+    hpc_test_path(p->path, f, "s");
+    assert_int_equal(pipe(out), 0);
+    p->id = fork();
+    if (p->id == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        close(out[0]);
+        execl(p->program, p->program, "serve", "--unix", p->path, "-j", "1", "-q", (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    while (n + 1 < sizeof p->line && read(out[0], p->line + n, 1) == 1 && p->line[n] != '\n') n++;
+    p->line[n] = '\0';
+    close(out[0]);
+}
+
+/* The exit status, or minus the signal. */
+static int end(const process *p, int signal_number)
+{
+    int status;
+    kill(p->id, signal_number);
+    assert_int_equal(waitpid(p->id, &status, 0), p->id);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int health(const process *p)
+{
+    web w = {.h = NULL};
+    char *reply = malloc(WEB_REPLY);
+    strcpy(w.path, p->path);
+    int status = web_ask(reply, &w, "GET /health", "");
+    free(reply);
+    return status;
+}
+
+static void killed_server_does_not_block_the_next(void **state)
+{
+    process p;
+    char expected[PATH_MAX + 32];
+    WEB_NEEDS_LIBRARY();
+    start(&p, *state);
+    snprintf(expected, sizeof expected, "listening on %s", p.path);
+    assert_string_equal(p.line, expected);
+    assert_int_equal(health(&p), 200);
+    assert_int_equal(end(&p, SIGKILL), -SIGKILL);
+    assert_true(hpc_file_exists(p.path));
+    start(&p, *state);
+    assert_int_equal(health(&p), 200);
+    assert_int_equal(end(&p, SIGTERM), 0);
+    assert_false(hpc_file_exists(p.path));
+}
+
+static void second_server_is_rejected_in_one_line(void **state)
+{
+    hpc_test_folder *f = *state;
+    hpc_test_outcome *o = malloc(sizeof *o);
+    process p;
+    WEB_NEEDS_LIBRARY();
+    start(&p, f);
+    hpc_test_refuses(o, f->root, "serve --unix @s", "another server listens there");
+    assert_int_equal(health(&p), 200);
+    assert_int_equal(end(&p, SIGTERM), 0);
+    free(o);
+}
+
+static void wrong_options_are_rejected_in_one_line(void **state)
+{
+    hpc_test_folder *f = *state;
+    hpc_test_outcome *o = malloc(sizeof *o);
+    char path[PATH_MAX];
+    WEB_NEEDS_LIBRARY();
+    hpc_test_refuses(o, f->root, "serve --unix none", "--http");
+    hpc_test_refuses(o, f->root, "serve --http 127.0.0.1:0x", "ADDR:PORT");
+    hpc_test_refuses(o, f->root, "serve --http example.org:1", "numeric address");
+    hpc_test_refuses(o, f->root, "serve --http 0.0.0.0:0", "--token-file");
+    hpc_test_refuses(o, f->root, "serve --unix @s --model @none", "none");
+    hpc_test_refuses(o, f->root, "serve --unix @s --token-file @none", "--token-file");
+    test_ok(hpc_file_save(hpc_test_path(path, f, "token"), "secret-token\n", 13));
+    assert_int_equal(chmod(path, 0644), 0);
+    hpc_test_refuses(o, f->root, "serve --unix @s --token-file @token", "chmod 600");
+    free(o);
+}
+
+static void idle_server_exits(void **state)
+{
+    hpc_test_folder *f = *state;
+    hpc_test_outcome *o = malloc(sizeof *o);
+    WEB_NEEDS_LIBRARY();
+    hpc_test_command_in(o, f->root, "serve --unix @s -j 1 --idle-exit 0.2");
+    assert_int_equal(o->code, 0);
+    assert_int_equal(hpc_test_entries(f->root), 0);
+    free(o);
+}
+
+#define WITH_FOLDER(f)                                                                             \
+    cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {WITH_FOLDER(killed_server_does_not_block_the_next),
+                                       WITH_FOLDER(second_server_is_rejected_in_one_line),
+                                       WITH_FOLDER(wrong_options_are_rejected_in_one_line),
+                                       WITH_FOLDER(idle_server_exits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
