@@ -173,8 +173,7 @@ static void remark_limits(const completing *x)
 
 const hpc_completion_check *complete_incomplete(const completing *x)
 {
-    const hpc_complete_stop stop = hpc_complete_stop_at(&x->spot, complete_stop_of(x->o->stop));
-    return x->made.n > 0 ? hpc_completion_incomplete(&x->made.item[0], stop) : NULL;
+    return x->made.n > 0 ? hpc_completion_incomplete(&x->made.item[0], x->made.stop) : NULL;
 }
 
 static void remark_base(const completing *x)

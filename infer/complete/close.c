@@ -36,11 +36,28 @@ static int64_t wanted(const complete_stop *s)
     return n;
 }
 
+/* A comment or string that the text begins and does not end; of one line, its rest may end it. */
+static int64_t unterminated(const complete_stop *s)
+{
+    const hpc_buf *file = &s->d->text;
+    const size_t end = complete_line_end(file->data, file->n, s->d->at);
+    int64_t n = 0;
+    for (int64_t i = 0; i < s->tokens.n; i++) {
+        const hpc_token *t = &s->tokens.item[i];
+        if (!(t->flags & HPC_TOKEN_UNTERMINATED) || t->at < s->lead.n) continue;
+        if (t->kind != HPC_TOKEN_COMMENT && (t->flags & HPC_TOKEN_IN_DIRECTIVE)) continue;
+        bool line = t->kind != HPC_TOKEN_COMMENT && t->at + t->n == s->text.n;
+        n += !line || !memchr(file->data + s->d->at, s->text.data[t->at], end - s->d->at);
+    }
+    return n;
+}
+
 int complete_open_count(int64_t *open, complete_stop *s, const char *text, size_t n)
 {
     int rc = complete_stop_read(s, text, n);
     *open = 0;
     if (rc < 0 || s->d->language == HPC_LANGUAGE_NONE) return rc;
+    *open = unterminated(s);
     for (int64_t i = 0; i < s->brackets.n; i++) *open += opens(s, &s->brackets.item[i]);
     for (int64_t k = closed_by_text(s); k < wanted(s); k++) *open += !s->open[k].closed;
     return HPC_OK;
@@ -84,13 +101,14 @@ int complete_statement_end(size_t *end, complete_stop *s, const char *text, size
 
 /* ---- closing ------------------------------------------------------------------------------- */
 
-static void add_closer(hpc_buf *out, int kind, size_t indent)
+static void add_closer(hpc_buf *out, int kind, size_t indent, bool followed)
 {
     if (kind == HPC_BRACKET_ROUND) hpc_buf_text(out, ")");
     if (kind == HPC_BRACKET_SQUARE) hpc_buf_text(out, "]");
     if (complete_is_inline(kind)) return;
     hpc_buf_printf(out, "\n%*s}", (int)indent, "");
-    if (kind == HPC_BRACKET_HOLDER || kind == HPC_BRACKET_LIST) hpc_buf_text(out, ";");
+    if (!followed && (kind == HPC_BRACKET_HOLDER || kind == HPC_BRACKET_LIST))
+        hpc_buf_text(out, ";");
 }
 
 int complete_close(hpc_buf *out, complete_stop *s, const char *text, size_t n)
@@ -101,10 +119,10 @@ int complete_close(hpc_buf *out, complete_stop *s, const char *text, size_t n)
     for (int64_t i = s->brackets.n - 1; i >= 0; i--) {
         const hpc_bracket *b = &s->brackets.item[i];
         if (opens(s, b))
-            add_closer(out, b->kind, complete_indent_of(s->text.data, s->text.n, b->at));
+            add_closer(out, b->kind, complete_indent_of(s->text.data, s->text.n, b->at), false);
     }
     for (int64_t k = closed_by_text(s); k < wanted(s); k++)
-        if (!s->open[k].closed) add_closer(out, s->open[k].kind, s->open[k].indent);
+        if (!s->open[k].closed) add_closer(out, s->open[k].kind, s->open[k].indent, s->followed);
     return out->failed;
 }
 

@@ -341,14 +341,6 @@ out:
     return rc;
 }
 
-hpc_complete_stop hpc_complete_stop_at(const hpc_spot *d, hpc_complete_stop stop)
-{
-    size_t end = complete_line_end(d->text.data, d->text.n, d->at);
-    for (size_t k = d->at; k < end; k++)
-        if (!strchr(" \t)]};,", d->text.data[k])) return HPC_STOP_LINE;
-    return stop;
-}
-
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r)
 {
     complete_run x = {.c = c, .r = r, .n = r->samples, .start_ns = hpc_clock_ns()};
@@ -358,7 +350,8 @@ int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_requ
     TRY(make_prompt(c, r, c->room));
     const int64_t wanted = c->prompt.n;
     TRY(limit_prompt(c, r));
-    TRY(complete_stop_create(&x.stop, r->spot, hpc_complete_stop_at(r->spot, r->stop)));
+    TRY(complete_stop_create(&x.stop, r->spot, r->stop));
+    out->stop = x.stop.kind;
     x.answer = hpc_alloc((size_t)x.n, sizeof *x.answer);
     if (!x.answer) TRY(HPC_E_NOMEM);
     TRY(go(&x));

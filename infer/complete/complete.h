@@ -57,8 +57,9 @@ typedef enum hpc_complete_stop {
     HPC_STOP_FUNCTION /* of the function around it, or of the one that it begins */
 } hpc_complete_stop;
 
-/* LINE if text other than closing punctuation follows the cursor on its line; else `stop`. */
-hpc_complete_stop hpc_complete_stop_at(const hpc_spot *d, hpc_complete_stop stop);
+/* *out: LINE if text other than closing punctuation follows the cursor on its line, unless the
+ * cursor directly follows the brace of a block that the file does not close; else `stop`. */
+int hpc_complete_stop_at(hpc_complete_stop *out, const hpc_spot *d, hpc_complete_stop stop);
 
 typedef struct hpc_snippet { /* part of another file */
     const char *path, *text;
@@ -158,6 +159,7 @@ typedef struct hpc_completions {
     int64_t made;                         /* tokens of all answers */
     int64_t decoded, decode_ns;           /* tokens after the first decoding step, and their time */
     int64_t drawn;                        /* answers sampled */
+    hpc_complete_stop stop;               /* where they end: see hpc_complete_stop_at */
 } hpc_completions;
 /* Tokens per second; NAN for fewer than 16 tokens. */
 double hpc_completions_prompt_rate(const hpc_completions *c);

@@ -34,10 +34,13 @@ typedef struct complete_stop {
     complete_open *open; /* innermost first */
     int64_t open_n, open_cap;
     int64_t target; /* index of the construct to close; -1: none */
+    bool begins;    /* only blanks separate the cursor from a brace before it */
+    bool followed;  /* the line goes on after the cursor, and not with a closing bracket */
     hpc_tokens tokens;
     hpc_brackets brackets;
     hpc_buf text;
 } complete_stop;
+/* kind: the requested one; s->kind is that of hpc_complete_stop_at. */
 int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind);
 void complete_stop_release(complete_stop *s);
 /* The length of the completion within the generated text[0..n). *over: it ends there. last: the
@@ -54,8 +57,9 @@ int64_t complete_stop_closed_by(const complete_stop *s, int kind, int64_t from);
 bool complete_is_inline(int kind); /* a parenthesis or a square bracket */
 
 /* ---- unclosed constructs (close.c) -------------------------------------------------------- */
-/* Counts the brackets that text[0..n) at the cursor leaves open: its own, and those between the
- * cursor and the target that neither it nor the text after the cursor closes. */
+/* Counts what text[0..n) at the cursor leaves open: its own brackets, comments and strings, and the
+ * brackets between the cursor and the target that neither it nor the text after the cursor closes.
+ */
 int complete_open_count(int64_t *open, complete_stop *s, const char *text, size_t n);
 /* The end of the last complete statement of text[0..n), or 0. open_too: the beginning of a block
  * counts as well as an end. */

@@ -52,12 +52,15 @@ static int find_open(complete_stop *s)
     TRY(open_again(s, text));
     TRY(hpc_buf_add(&s->lead, text + begin, s->d->at - begin));
     TRY(lex(s, text, s->d->at));
+    TRY(hpc_tokens_keep_last_branch(&s->tokens, text));
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, text, s->d->language));
     for (int32_t i = s->brackets.open; i >= 0; i = s->brackets.item[i].outer) {
         const hpc_bracket *b = &s->brackets.item[i];
         TRY(hpc_grow(&s->open, &s->open_cap, s->open_n + 1, sizeof *s->open));
         s->open[s->open_n++] =
             (complete_open){.kind = b->kind, .indent = complete_indent_of(text, s->d->at, b->at)};
+        if (s->open_n == 1 && !complete_is_inline(b->kind))
+            s->begins = complete_is_blank(text + b->end, s->d->at - b->end);
     }
 out:
     return rc;
@@ -92,7 +95,8 @@ bool complete_stop_closes_open(const complete_stop *s, const hpc_bracket *b)
            (b->partner < 0 || complete_stop_is_known(s, &s->brackets.item[b->partner]));
 }
 
-int complete_stop_read(complete_stop *s, const char *text, size_t n)
+/* rest: the text is the rest of the file. */
+static int read_behind_lead(complete_stop *s, const char *text, size_t n, bool rest)
 {
     int rc;
     s->text.n = 0;
@@ -100,9 +104,15 @@ int complete_stop_read(complete_stop *s, const char *text, size_t n)
     TRY(hpc_buf_add(&s->text, text, n));
     if (s->d->language == HPC_LANGUAGE_NONE) return HPC_OK;
     TRY(lex(s, s->text.data, s->text.n));
+    if (rest) hpc_tokens_keep_first_branch(&s->tokens, s->text.data);
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, s->text.data, s->d->language));
 out:
     return rc;
+}
+
+int complete_stop_read(complete_stop *s, const char *text, size_t n)
+{
+    return read_behind_lead(s, text, n, false);
 }
 
 /* ---- which of it the text after the cursor closes ------------------------------------------- */
@@ -175,7 +185,7 @@ static int find_closed(complete_stop *s)
     closers c = {0};
     int32_t *best = NULL;
     int rc;
-    TRY(complete_stop_read(s, d->text.data + d->at, d->text.n - d->at));
+    TRY(read_behind_lead(s, d->text.data + d->at, d->text.n - d->at, true));
     TRY(list_closers(&c, s));
     if (c.n == 0) return HPC_OK;
     best = hpc_alloc((size_t)((c.n + 1) * width), sizeof *best);
@@ -225,17 +235,48 @@ static int lead_of_line(complete_stop *s)
     return hpc_buf_add(&s->lead, d->text.data + begin, d->at - begin);
 }
 
+/* More than closing punctuation follows the cursor on its line. */
+static bool has_tail(const hpc_spot *d)
+{
+    const size_t end = complete_line_end(d->text.data, d->text.n, d->at);
+    for (size_t k = d->at; k < end; k++)
+        if (!strchr(" \t)]};,", d->text.data[k])) return true;
+    return false;
+}
+
+/* The line goes on after the block or type that is completed: nothing is added to its brace. */
+static bool is_followed(const hpc_spot *d)
+{
+    const size_t at = complete_blanks(d->text.data, d->text.n, d->at);
+    return at < d->text.n && !strchr("\n)]}", d->text.data[at]);
+}
+
 int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind)
 {
+    const bool tail = has_tail(d);
     int rc = HPC_OK;
-    *s = (complete_stop){.d = d, .kind = kind, .target = -1};
-    if (d->language == HPC_LANGUAGE_NONE) return lead_of_line(s);
+    *s = (complete_stop){.d = d, .kind = kind, .target = -1, .followed = is_followed(d)};
+    if (d->language == HPC_LANGUAGE_NONE) {
+        if (tail) s->kind = HPC_STOP_LINE;
+        return lead_of_line(s);
+    }
     TRY(find_open(s));
     TRY(find_closed(s));
+    if (tail && (!s->begins || s->open[0].closed)) s->kind = HPC_STOP_LINE;
     s->target = find_target(s);
 out:
     if (rc < 0) complete_stop_release(s);
     return rc;
+}
+
+int hpc_complete_stop_at(hpc_complete_stop *out, const hpc_spot *d, hpc_complete_stop stop)
+{
+    complete_stop s;
+    int rc = complete_stop_create(&s, d, stop);
+    if (rc < 0) return rc;
+    *out = s.kind;
+    complete_stop_release(&s);
+    return HPC_OK;
 }
 
 void complete_stop_release(complete_stop *s)
@@ -291,6 +332,10 @@ static bool goes_on(const complete_stop *s, const hpc_token *t)
 static void end_behind_block(finder *x, const hpc_bracket *b)
 {
     const hpc_token *next = code_behind(x->s, b->end);
+    if (x->s->followed && complete_stop_closes_open(x->s, b)) {
+        end_at(x, b->end);
+        return;
+    }
     if (x->s->d->language == HPC_LANGUAGE_FORTRAN || (!next && x->last)) {
         end_at(x, b->end);
         return;

@@ -398,13 +398,14 @@ int hpc_completions_checker_open(hpc_completions_checker **out, const hpc_spot *
                                  const hpc_completions_verify_options *o)
 {
     hpc_completions_checker *v = hpc_alloc(1, sizeof *v);
+    hpc_complete_stop stop;
     int rc = HPC_OK;
     *out = NULL;
     if (!v) return HPC_E_NOMEM;
     v->spot = spot;
     v->o = *o;
-    v->blocks =
-        spot->language != HPC_LANGUAGE_NONE && hpc_complete_stop_at(spot, o->stop) != HPC_STOP_LINE;
+    TRY(hpc_complete_stop_at(&stop, spot, o->stop));
+    v->blocks = spot->language != HPC_LANGUAGE_NONE && stop != HPC_STOP_LINE;
     if (v->blocks) TRY(complete_body_find(&v->body, &v->tokens, spot));
     *out = v;
     v = NULL;

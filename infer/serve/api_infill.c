@@ -152,7 +152,7 @@ int api_infill(api_job *j)
         .path = q->path && *q->path ? path_of(q) : NULL,
         .snippet = q->snippet,
         .snippet_n = q->snippet_n,
-        .stop = hpc_complete_stop_at(&spot, HPC_STOP_BLOCK),
+        .stop = HPC_STOP_BLOCK,
         .most = q->most > 0 ? q->most : 1,
         .close = q->most > 0,
         /* Time in the queue counts: a late suggestion is useless. */

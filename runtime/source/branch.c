@@ -1,5 +1,5 @@
 /*
- * branch.c: which branches of #if a walk over tokens looks at.
+ * branch.c: the branches of #if: those that a walk over tokens reads, and the one with a cursor.
  *
  * Conditions are not evaluated, apart from a plain 0.
  */
@@ -41,4 +41,73 @@ int hpc_branch_at(bool *skip, hpc_branches *b, const hpc_tokens *t, const char *
         b->n--;
     }
     return HPC_OK;
+}
+
+/* ---- the branch that holds a cursor --------------------------------------------------------- */
+
+typedef enum branch_word { OTHER, IF, ELSE, ENDIF } branch_word;
+
+static branch_word word_at(const hpc_tokens *t, const char *text, int64_t i)
+{
+    if (t->item[i].kind != HPC_TOKEN_SENTINEL || text[t->item[i].at] != '#') return OTHER;
+    if (begins(t, text, i + 1, "if")) return IF;
+    if (begins(t, text, i + 1, "el")) return ELSE;
+    return is_word(t, text, i + 1, "endif") ? ENDIF : OTHER;
+}
+
+/* The token after the directive that begins at token i. */
+static int64_t directive_end(const hpc_tokens *t, int64_t i)
+{
+    while (i < t->n && t->item[i].kind != HPC_TOKEN_END_DIRECTIVE) i++;
+    return i < t->n ? i + 1 : i;
+}
+
+typedef struct unfinished { /* an #if without its #endif */
+    int64_t begin, branch;  /* tokens: its #if, and the directive of its last branch */
+} unfinished;
+
+int hpc_tokens_keep_last_branch(hpc_tokens *t, const char *text)
+{
+    unfinished *item = NULL;
+    int64_t n = 0, cap = 0, kept = 0, i = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < t->n; k++) {
+        const branch_word word = word_at(t, text, k);
+        if (word == IF) {
+            TRY(hpc_grow(&item, &cap, n + 1, sizeof *item));
+            item[n++] = (unfinished){k, k};
+        } else if (word == ELSE && n > 0) {
+            item[n - 1].branch = k;
+        } else if (word == ENDIF && n > 0) {
+            n--;
+        }
+    }
+    for (int64_t u = 0; u < n; u++) {
+        while (i < item[u].begin) t->item[kept++] = t->item[i++];
+        i = directive_end(t, item[u].branch);
+    }
+    while (i < t->n) t->item[kept++] = t->item[i++];
+    t->n = kept;
+out:
+    hpc_free(item);
+    return rc;
+}
+
+void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text)
+{
+    int64_t depth = 0, kept = 0;
+    bool other = false; /* within another branch of an #if around the cursor */
+    for (int64_t i = 0; i < t->n;) {
+        const branch_word word = word_at(t, text, i);
+        const bool around = depth == 0 && (word == ELSE || word == ENDIF);
+        if (around) {
+            other = word == ELSE;
+            i = directive_end(t, i);
+            continue;
+        }
+        depth += (word == IF) - (word == ENDIF);
+        if (!other) t->item[kept++] = t->item[i];
+        i++;
+    }
+    t->n = kept;
 }

@@ -68,6 +68,10 @@ typedef struct hpc_tokens {
 /* A text of 4 GiB or more is an error. fixed: fixed-form Fortran. */
 int hpc_lex(hpc_tokens *out, const char *text, size_t n, hpc_language l, bool fixed);
 void hpc_tokens_release(hpc_tokens *t);
+/* For a text that ends, or begins, at a cursor: removes the branches of each #if around the cursor
+ * that do not hold it, and the directives of these #if. */
+int hpc_tokens_keep_last_branch(hpc_tokens *t, const char *text);
+void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text);
 /* The first token that begins at or after `at`; t->n if no token does. */
 int64_t hpc_token_at(const hpc_tokens *t, size_t at);
 /* The hash that a token of this spelling carries. */

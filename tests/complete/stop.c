@@ -99,6 +99,19 @@ static const example examples[] = {
     {"a.c", "#define X \\\n  @", BLOCK, "do { } while (0)\nint f() { }~\nint"},
     {"a.cpp", "auto s = R\"(\n{ @", BLOCK, "} \" )\";\nvoid f() { }~\nint"},
     {"a.c", "#if A\nvoid f() {\n#else\nvoid f(int b) {\n#endif\n@", FUNCTION, " a();\n}~\nint"},
+    /* the branch of an #if that holds the cursor */
+    {"a.c", "void f() {\n#if 0\n  if (a) {@\n#endif\n}\n", BLOCK, "\n    b();\n  }~\n  c();\n"},
+    {"a.c", "void f() {\n#if 0\n  if (a) {@\n  }\n#endif\n}\n", BLOCK, "\n    b();\n  ~}\n"},
+    {"a.c", "void f() {\n#if A\n  {\n  }\n#else\n  if (a) {@\n#endif\n}\n", BLOCK,
+     "\n    b();\n  }~\n"},
+    {"a.c", "void f() {\n#if A\n  for (;;) {@\n#else\n  while (a) {\n#endif\n  }\n}\n", BLOCK,
+     "\n    b();\n  ~}\n"},
+    /* text after the cursor on its line */
+    {"a.c", "typedef struct a {@ a_type;\n", BLOCK, "\n  int x;\n}~;\nint"},
+    {"a.cpp", "class a {@;//class a\n", BLOCK, "\n  int x;\n}~;\nint"},
+    {"a.c", "void f() {\n  if (a) {@ else {\n  }\n}\n", BLOCK, "\n    b();\n  }~ else"},
+    {"a.c", "void f() {\n  if (a) {@ // why\n  }\n}\n", BLOCK, " b();~\n  c();\n"},
+    {"a.c", "void f() {\n  g(@a);\n", BLOCK, "b, ~\n"},
     /* Fortran */
     {"a.f90", "subroutine s(n)\n  do i = 1, n\n@", BLOCK, "    a(i) = 0\n  end do~\nend"},
     {"a.f90", "subroutine s(n)\n  do i = 1, n\n@\n  end do\nend subroutine\n", BLOCK,
@@ -195,6 +208,33 @@ static void test_any_place(void **state)
     hpc_buf_release(&text);
 }
 
+/* What a completion leaves open. */
+static void test_what_stays_open(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *text;
+        int64_t open;
+    } all[] = {
+        {"void f() {@", "\n  g(\"a\");\n}", 0},          {"void f() {@", "\n  g(\"a);\n}", 2},
+        {"void f() {@", "\n  g(); /* a\n}", 2},          {"void f() {@", "\n  g(); // a '\n}", 0},
+        {"void f() {@", "\n#error don't\n}", 0},         {"void f() {\n  g(\"@\");\n}\n", "a", 0},
+        {"void f() {\n  g(\"@\");\n}\n", "a\", \"b", 0}, {"void f() {\n  g(@);\n}\n", "1, \"a", 1},
+        {"void f() {\n  /* @ */\n}\n", "it's", 0},       {"void f() {\n@\n}\n", "  g('a);", 2},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        hpc_spot d = place_in("a.c", all[k].file);
+        complete_stop s;
+        int64_t open;
+        test_ok(complete_stop_create(&s, &d, BLOCK));
+        test_ok(complete_open_count(&open, &s, all[k].text, strlen(all[k].text)));
+        if (open != all[k].open) print_error("%s\n%s\n", all[k].file, all[k].text);
+        assert_int_equal(open, all[k].open);
+        complete_stop_release(&s);
+        hpc_spot_close(&d);
+    }
+}
+
 static int use(void *user)
 {
     const hpc_spot *d = user;
@@ -221,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_where_it_ends),
         cmocka_unit_test(test_byte_by_byte),
         cmocka_unit_test(test_any_place),
+        cmocka_unit_test(test_what_stays_open),
         cmocka_unit_test(test_each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,44 @@ static void test_cpp(void **state)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) check(&all[k]);
 }
 
+/* The brackets that are open before a cursor, or closed after it, in the branch of the cursor. */
+static void check_branch(const example *e, bool before)
+{
+    hpc_tokens t = {0};
+    hpc_brackets b = {0};
+    char got[1024];
+    assert_int_equal(hpc_lex(&t, e->text, strlen(e->text), e->language, false), 0);
+    if (before)
+        assert_int_equal(hpc_tokens_keep_last_branch(&t, e->text), 0);
+    else
+        hpc_tokens_keep_first_branch(&t, e->text);
+    assert_int_equal(hpc_brackets_find(&b, &t, e->text, e->language), 0);
+    show(got, sizeof got, &b);
+    if (strcmp(got, e->expected) != 0) print_error("%s\n", e->text);
+    assert_string_equal(got, e->expected);
+    hpc_brackets_release(&b);
+    hpc_tokens_release(&t);
+}
+
+static void test_branch_of_cursor(void **state)
+{
+    (void)state;
+    static const example before[] = {
+        {C, "#ifndef A_H\n(\n", "r<0 | 0"},
+        {C, "#if 0\n(\n#if 0\n[\n#endif\n{", "r<0 l<1 | 1 0"},
+        {C, "{\n#if A\n(\n#elif B\n[\n#if C\n[\n#else\n{", "F<0 s<1 l<2 | 2 1 0"},
+        {C, "{\n#if A\n(\n#else\n(\n#endif\n[\n#endif\n#if", "F<0 r<1 s<2 | 2 1 0"},
+    };
+    static const example after[] = {
+        {C, "}\n#endif\n}", "b>- b>- |"},
+        {C, "}\n#else\n}\n#if D\n}\n#endif\n}\n#endif\n)", "b>- r>- |"},
+        {C, "}\n#elif A\n}\n#else\n}\n#endif\n#if E\n)\n#endif\n#endif\n]", "b>- r>- s>- |"},
+        {C, "}\n#else\n}", "b>- |"},
+    };
+    for (size_t k = 0; k < sizeof before / sizeof *before; k++) check_branch(&before[k], true);
+    for (size_t k = 0; k < sizeof after / sizeof *after; k++) check_branch(&after[k], false);
+}
+
 static void test_fortran(void **state)
 {
     (void)state;
@@ -184,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_c),
         cmocka_unit_test(test_cpp),
+        cmocka_unit_test(test_branch_of_cursor),
         cmocka_unit_test(test_fortran),
         cmocka_unit_test(test_all_short_texts),
         cmocka_unit_test(test_each_allocation_fails),
