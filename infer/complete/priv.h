@@ -35,7 +35,7 @@ typedef struct complete_stop {
     int64_t open_n, open_cap;
     int64_t target; /* index of the construct to close; -1: none */
     bool begins;    /* only blanks separate the cursor from a brace before it */
-    bool followed;  /* the line goes on after the cursor, and not with a closing bracket */
+    bool followed;  /* the line continues after the cursor, not with a closing bracket */
     hpc_tokens tokens;
     hpc_brackets brackets;
     hpc_buf text;
