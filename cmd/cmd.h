@@ -68,6 +68,8 @@ int hpc_cmd_find(char *out, const char *name);
 /* The path of the requested model, or of the installed model `name` if none is requested (NULL,
  * ""). HPC_E_ARG: it does not exist, or is not a model. */
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
+/* The folder for temporary files: $TMPDIR or /tmp. */
+const char *hpc_cmd_scratch(void);
 /* The path of the passage index of a model: the requested one; without one FILE.passages next to
  * FILE.gguf, or model.passages in DIR, if it exists. "": none, or "none" is requested. */
 int hpc_cmd_find_passages(char out[PATH_MAX], const char *asked, const char *model);

@@ -38,7 +38,8 @@ static int run(void *options, int argc, char **argv)
                          .version = HPC_VERSION,
                          .tool = {.program = "/proc/self/exe",
                                   .model = o->model ? o->model : getenv("HPCCODER_MODEL"),
-                                  .seconds = o->seconds}};
+                                  .seconds = o->seconds,
+                                  .scratch = hpc_cmd_scratch()}};
     char program[PATH_MAX];
     if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: mcp takes no arguments", argv[0]);
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -79,7 +79,6 @@ static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const
 {
     static const hpc_verify_options defaults = HPC_VERIFY_DEFAULTS;
     hpc_verify_options v = defaults;
-    const char *scratch = getenv("TMPDIR");
     char folder[PATH_MAX];
     int rc;
     if (!realpath(o->folder, folder))
@@ -88,7 +87,7 @@ static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const
     v.folder = folder;
     v.build = o->build;
     v.run = o->run;
-    v.scratch = scratch && *scratch ? scratch : "/tmp";
+    v.scratch = hpc_cmd_scratch();
     v.rtol = o->tolerance;
     v.seconds = o->seconds;
     v.sandbox = o->sandbox ? HPC_SANDBOX_REQUIRED : HPC_SANDBOX_NONE;

@@ -28,7 +28,7 @@ static const hpc_option option_table[] = {
      .offset = offsetof(serve_options, unix_path),
      .argument = "PATH|none",
      .help = "Unix socket to listen on, with mode 0600. Default: hpccoder.sock in "
-             "$XDG_RUNTIME_DIR, or in a new folder in /tmp; none with --http."},
+             "$XDG_RUNTIME_DIR, or in a new folder in $TMPDIR or /tmp; none with --http."},
     {.name = "http",
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, http),
@@ -138,7 +138,7 @@ static void report_failure(void *user, const hpc_error *e)
 typedef struct serving {
     const serve_options *o;
     char model[PATH_MAX], passages[PATH_MAX], library[PATH_MAX], program[PATH_MAX];
-    char folder[64]; /* made for the socket, and removed */
+    char folder[PATH_MAX - 32]; /* made for the socket, and removed */
     char path[PATH_MAX], address[64];
     hpc_buf token;
     hpc_http_options http;
@@ -155,11 +155,11 @@ static int choose_socket(serving *x)
     } else if (runtime && runtime[0] == '/') {
         snprintf(x->path, sizeof x->path, "%s/hpccoder.sock", runtime);
     } else {
-        strcpy(x->folder, "/tmp/hpccoder-XXXXXX");
+        snprintf(x->folder, sizeof x->folder, "%s/hpccoder-XXXXXX", hpc_cmd_scratch());
         if (!mkdtemp(x->folder)) {
             x->folder[0] = '\0';
-            return hpc_fail_os(HPC_E_IO, "cannot create a folder in /tmp; name a socket with "
-                                         "--unix");
+            return hpc_fail_os(HPC_E_IO, "cannot create a folder in %s; name a socket with --unix",
+                               hpc_cmd_scratch());
         }
         snprintf(x->path, sizeof x->path, "%s/hpccoder.sock", x->folder);
     }
@@ -222,7 +222,8 @@ static int prepare(serving *x)
     TRY(choose_model(x));
     ssize_t n = readlink("/proc/self/exe", x->program, sizeof x->program - 1);
     if (n > 0) x->program[n] = '\0';
-    x->api.program = n > 0 ? x->program : NULL;
+    x->api.tool =
+        (hpc_tool_options){.program = n > 0 ? x->program : NULL, .scratch = hpc_cmd_scratch()};
     x->api.version = HPC_VERSION;
     x->api.log_prompts = x->o->log_prompts;
     x->api.log = write_log;

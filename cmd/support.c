@@ -231,6 +231,12 @@ out:
     return rc;
 }
 
+const char *hpc_cmd_scratch(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
 int hpc_cmd_find_passages(char out[PATH_MAX], const char *asked, const char *model)
 {
     const size_t n = strlen(model);

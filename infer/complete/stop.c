@@ -96,7 +96,7 @@ bool complete_stop_closes_open(const complete_stop *s, const hpc_bracket *b)
 }
 
 /* rest: the text is the rest of the file. */
-static int read_behind_lead(complete_stop *s, const char *text, size_t n, bool rest)
+static int read_with_lead(complete_stop *s, const char *text, size_t n, bool rest)
 {
     int rc;
     s->text.n = 0;
@@ -112,7 +112,7 @@ out:
 
 int complete_stop_read(complete_stop *s, const char *text, size_t n)
 {
-    return read_behind_lead(s, text, n, false);
+    return read_with_lead(s, text, n, false);
 }
 
 /* ---- which of it the text after the cursor closes ------------------------------------------- */
@@ -185,7 +185,7 @@ static int find_closed(complete_stop *s)
     closers c = {0};
     int32_t *best = NULL;
     int rc;
-    TRY(read_behind_lead(s, d->text.data + d->at, d->text.n - d->at, true));
+    TRY(read_with_lead(s, d->text.data + d->at, d->text.n - d->at, true));
     TRY(list_closers(&c, s));
     if (c.n == 0) return HPC_OK;
     best = hpc_alloc((size_t)((c.n + 1) * width), sizeof *best);
@@ -244,7 +244,7 @@ static bool has_tail(const hpc_spot *d)
     return false;
 }
 
-/* The line goes on after the block or type that is completed: nothing is added to its brace. */
+/* Text follows the cursor on its line, so the brace that ends the completion gets nothing added. */
 static bool is_followed(const hpc_spot *d)
 {
     const size_t at = complete_blanks(d->text.data, d->text.n, d->at);

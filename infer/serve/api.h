@@ -11,6 +11,7 @@
 
 #include "infer/serve/http.h"
 #include "infer/serve/scheduler.h"
+#include "infer/serve/tool.h"
 
 typedef struct hpc_api hpc_api;
 
@@ -18,7 +19,7 @@ typedef struct hpc_api_options {
     const char *version, *model_name;
     hpc_scheduler_options scheduler; /* with the model's path in engine.model */
     const char *passages;            /* passage index of the model; NULL: none */
-    const char *program;             /* runs `pragma` and `perf predict`; NULL: not served */
+    hpc_tool_options tool;           /* of `pragma` and `perf predict`; program NULL: not served */
     int64_t most;                    /* tokens of an answer, whatever a request says */
     int64_t workers, queue;          /* requests in progress, and those that wait */
     bool log_prompts;

@@ -8,9 +8,10 @@ enum { SECONDS = 120 };
 
 static int run_tool(api_job *j, const char *name)
 {
-    const hpc_tool_options o = {.program = j->a->o.program, .seconds = SECONDS};
+    hpc_tool_options o = j->a->o.tool;
     hpc_buf out = {0};
     int rc;
+    o.seconds = SECONDS;
     if (!o.program) return hpc_fail(HPC_E_UNSUPPORTED, "this server has no %s", name);
     TRY(hpc_tool_run(&out, &o, name, j->json));
     api_send_json(j->r, &out);

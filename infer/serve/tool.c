@@ -49,7 +49,7 @@ typedef struct running {
     const hpc_json *given;
     const char *argv[WORDS];
     int n;
-    char path[PATH_MAX], at[64], tokens[32], folder[64], file[PATH_MAX];
+    char path[PATH_MAX], at[64], tokens[32], folder[PATH_MAX], file[PATH_MAX];
     const char *text; /* NULL: the file on disk */
 } running;
 
@@ -129,10 +129,10 @@ out:
 static int put_text(running *x)
 {
     const char *slash = strrchr(x->path, '/'), *name = slash ? slash + 1 : x->path;
-    strcpy(x->folder, "/tmp/hpccoder-XXXXXX");
-    if (!mkdtemp(x->folder)) {
+    const int n = snprintf(x->folder, sizeof x->folder, "%s/hpccoder-XXXXXX", x->o->scratch);
+    if (n >= (int)sizeof x->folder || !mkdtemp(x->folder)) {
         x->folder[0] = '\0';
-        return hpc_fail(HPC_E_IO, "cannot create a temporary folder");
+        return hpc_fail(HPC_E_IO, "cannot create a temporary folder in %s", x->o->scratch);
     }
     if (snprintf(x->file, sizeof x->file, "%s/%s", x->folder, name) >= (int)sizeof x->file)
         return hpc_fail(HPC_E_ARG, "argument \"path\" is too long");

@@ -17,6 +17,7 @@ typedef struct hpc_tool_options {
     const char *program; /* path of hpccoder */
     const char *model;   /* of completions; NULL: the default */
     double seconds;      /* limit of a run */
+    const char *scratch; /* existing folder for temporary files */
 } hpc_tool_options;
 
 /* Appends the JSON that the tool prints. HPC_E_ARG: wrong arguments, or the command rejects its

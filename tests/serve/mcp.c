@@ -35,11 +35,12 @@ static void open_fixture(fixture *f)
     *f = (fixture){0};
     assert_int_equal(pipe(f->ends), 0);
     assert_int_equal(pipe(f->ends + 2), 0);
-    f->o = (hpc_mcp_options){
-        .in = f->ends[0],
-        .out = f->ends[3],
-        .version = "test",
-        .tool = {.program = hpc_test_built(f->program, "hpccoder"), .seconds = 60}};
+    f->o = (hpc_mcp_options){.in = f->ends[0],
+                             .out = f->ends[3],
+                             .version = "test",
+                             .tool = {.program = hpc_test_built(f->program, "hpccoder"),
+                                      .seconds = 60,
+                                      .scratch = "build"}};
     assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
 }
 
