@@ -2,8 +2,8 @@
  * check_prelude.c: headers that are often missing where code is checked, as far as its syntax needs
  * them: the language of CUDA and HIP, and all of omp.h.
  *
- * CUDA's has what cannot be parsed without: qualifiers, launches, and the types that everybody
- * uses. Functions are not declared; calls of unknown ones parse.
+ * CUDA's has what cannot be parsed without: qualifiers, launches, and the most common types.
+ * check_cuda.c has its functions.
  */
 #include "runtime/source/check_priv.h"
 
@@ -49,9 +49,15 @@ const char check_prelude_cuda[] =
     "typedef struct hpc_graph *cudaGraph_t, *hipGraph_t;\n"
     "typedef struct hpc_graph_exec *cudaGraphExec_t, *hipGraphExec_t;\n"
     "typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;\n"
-    "enum cudaError { cudaSuccess };\n"
+    "#define HPC_ERRORS(name) name##Success, name##ErrorInvalidValue, name##ErrorUnknown, \\\n"
+    "    name##ErrorMemoryAllocation, name##ErrorOutOfMemory, name##ErrorNotReady, \\\n"
+    "    name##ErrorInvalidDevice, name##ErrorNotSupported, name##ErrorNoDevice, \\\n"
+    "    name##ErrorInvalidConfiguration, name##ErrorLaunchFailure, \\\n"
+    "    name##ErrorPeerAccessAlreadyEnabled, name##ErrorInsufficientDriver, name##ErrorAssert\n"
+    "enum cudaError { HPC_ERRORS(cuda) };\n"
     "typedef enum cudaError cudaError_t;\n"
-    "enum hipError_t { hipSuccess };\n"
+    "enum hipError_t { HPC_ERRORS(hip) };\n"
+    "#undef HPC_ERRORS\n"
     "enum cudaMemcpyKind {\n"
     "    cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,\n"
     "    cudaMemcpyDeviceToDevice, cudaMemcpyDefault\n"
@@ -61,21 +67,30 @@ const char check_prelude_cuda[] =
     "    hipMemcpyDeviceToDevice, hipMemcpyDefault\n"
     "};\n"
     "struct cudaDeviceProp {\n"
-    "    char name[256];\n"
-    "    unsigned long totalGlobalMem, sharedMemPerBlock;\n"
+    "    char name[256], gcnArchName[256];\n"
+    "    unsigned long totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin;\n"
+    "    unsigned long sharedMemPerMultiprocessor, totalConstMem, memPitch, textureAlignment;\n"
     "    int major, minor, warpSize, multiProcessorCount, maxThreadsPerBlock, clockRate;\n"
+    "    int maxThreadsPerMultiProcessor, maxThreadsDim[3], maxGridSize[3], regsPerBlock;\n"
+    "    int memoryClockRate, memoryBusWidth, l2CacheSize, concurrentKernels, computeMode;\n"
+    "    int managedMemory, concurrentManagedAccess, unifiedAddressing, canMapHostMemory;\n"
+    "    int integrated, ECCEnabled, pciBusID, pciDeviceID, asyncEngineCount, deviceOverlap;\n"
+    "    int cooperativeLaunch, kernelExecTimeoutEnabled, regsPerMultiprocessor;\n"
     "};\n"
     "typedef struct cudaDeviceProp hipDeviceProp_t;\n"
-    "struct __half { unsigned short x; };\n"
-    "struct __half2 { __half x, y; };\n"
-    "struct __nv_bfloat16 { unsigned short x; };\n"
-    "struct __nv_bfloat162 { __nv_bfloat16 x, y; };\n"
+    "#define HPC_SHORT_FLOAT(name) \\\n"
+    "    struct name { unsigned short x; name() = default; \\\n"
+    "        __host__ __device__ name(float); __host__ __device__ operator float() const; }; \\\n"
+    "    struct name##2 { name x, y; };\n"
+    "HPC_SHORT_FLOAT(__half) HPC_SHORT_FLOAT(__nv_bfloat16)\n"
+    "#undef HPC_SHORT_FLOAT\n"
     "typedef __half half;\n"
     "typedef __half2 half2;\n"
     "typedef __nv_bfloat16 nv_bfloat16;\n"
     "extern \"C\" int cudaConfigureCall(dim3, dim3, unsigned long = 0, cudaStream_t = 0);\n"
     "extern \"C\" int __cudaPushCallConfiguration(dim3, dim3, unsigned long = 0, cudaStream_t = "
-    "0);\n";
+    "0);\n"
+    "#include <hpccoder_cuda_calls.h>\n";
 
 const char check_prelude_omp[] =
     "#pragma once\n"

@@ -77,6 +77,9 @@ const char *check_path(hpc_arena *a, const char *folder, const char *path);
 /* ---- texts of ours (check_prelude.c) ------------------------------------------------ */
 #define CHECK_FOLDER "/hpccoder-check" /* where they seem to be; nothing is there */
 extern const char check_prelude_cuda[], check_prelude_omp[];
+/* ---- (check_cuda.c) ---- */
+extern const char check_cuda_calls[];
+extern const char *const check_cuda_headers[]; /* names of the toolkits' headers; ends with NULL */
 
 /* ---- headers that files share (check_headers.c) -------------------------------------- */
 typedef struct check_headers { /* a set of standard headers */

@@ -10,7 +10,7 @@
 #include "runtime/source/check_priv.h"
 #include "runtime/source/clang/clang.h"
 
-enum { CHECK_TEXTS_MOST = 8 };
+enum { CHECK_TEXTS_MOST = 32 };
 
 typedef struct check_shared { /* a preamble */
     uint64_t flags;           /* the hash of those that it is parsed with */

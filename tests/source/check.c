@@ -175,6 +175,47 @@ static void cuda(void **state)
 
 /* ---- without headers ------------------------------------------------------------------------ */
 
+/* The functions of the toolkits and of the C library, on the host and on the device. */
+static void cuda_functions_are_declared(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    static const char *const texts[] = {
+        "#include <cuda.h>\n#include <vector>\n"
+        "__device__ float f(float x)\n{\n"
+        "    return sqrtf(x) + fminf(x, 1) + max(1, 2) + pow(x, 2.0) + std::sqrt(x) + "
+        "__expf(x);\n}\n"
+        "__global__ void k(float *p, half *h, unsigned long long *c)\n{\n"
+        "    __shared__ float s[32];\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    s[i] = f(p[i]) + __half2float(h[i]);\n    __syncthreads();\n"
+        "    s[i] += __shfl_down_sync(~0u, s[i], 16) + __ldg(&p[i]);\n"
+        "    atomicAdd(&p[0], s[i]);\n    atomicMax(c, 1ull);\n    h[i] = h[i] * 2.0f;\n"
+        "    if (i == 0) printf(\"%f\\n\", s[0]);\n}\n"
+        "void g(std::vector<float> &v, cudaStream_t s)\n{\n"
+        "    float *p;\n    cudaEvent_t e;\n    cudaDeviceProp d;\n"
+        "    cudaGetDeviceProperties(&d, 0);\n    cudaMalloc(&p, v.size() * sizeof *p);\n"
+        "    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);\n"
+        "    cudaMemcpyAsync(p, v.data(), 4, cudaMemcpyHostToDevice, s);\n"
+        "    k<<<dim3(1, d.maxGridSize[0]), 32, 0, s>>>(p, nullptr, nullptr);\n"
+        "    if (cudaGetLastError() != cudaSuccess) puts(cudaGetErrorString(cudaGetLastError()));\n"
+        "    v[0] = std::min(v[1], 2.0f) + std::abs(-1) + exp(1) + make_float3(1, 2, 3).y;\n"
+        "    @\n}\n",
+        "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
+        "void g(void *p)\n{\n    hipMalloc(&p, 8);\n    hipMemset(p, 0, 8);\n"
+        "    hipDeviceSynchronize();\n    @\n}\n",
+    };
+    hpc_checker *c = open_checker(0);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        hpc_check_file *f = open_text(c, k == 0 ? HPC_LANGUAGE_CUDA : HPC_LANGUAGE_HIP, texts[k]);
+        const hpc_check_base *base = hpc_check_file_base(f);
+        if (base->error[0]) print_error("%s\n", base->error);
+        assert_int_equal(base->parse, 0);
+        assert_int_equal(base->semantic, 0);
+        hpc_check_file_close(f);
+    }
+    hpc_checker_close(c);
+}
+
 static void c_without_headers(void **state)
 {
     (void)state;
@@ -406,6 +447,7 @@ int main(void)
         cmocka_unit_test(an_error_in_a_header_has_a_place),
         cmocka_unit_test(openmp),
         cmocka_unit_test(cuda),
+        cmocka_unit_test(cuda_functions_are_declared),
         cmocka_unit_test(c_without_headers),
         cmocka_unit_test(cpp_without_headers),
         cmocka_unit_test(names_of_a_header_do_not_hide_errors),

@@ -14,7 +14,7 @@
 
 #include "runtime/source/clang/priv.h"
 
-enum { TEXTS_MOST = 8 };
+enum { TEXTS_MOST = 32 };
 
 static int failed(char error[HPC_CLANG_ERROR_BYTES], const char *what, int code)
 {
