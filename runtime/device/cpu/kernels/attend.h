@@ -76,17 +76,17 @@ typedef struct attend_cache {
     hpc_dtype type;
 } attend_cache;
 
-/* What comes after them, of all heads that a worker goes over: asked for in the order in which it
- * lies, and a little at a time, as more requests at once wait for each other and then what is
- * computed waits for them. */
+/* Prefetch of the keys or values that follow, for all heads of a worker. Lines are requested in
+ * memory order and a few at a time: more outstanding requests wait for each other and delay the
+ * computation. */
 typedef struct attend_ahead {
-    attend_cache cache; /* from the first of the heads on */
+    attend_cache cache; /* cache of the first head */
     int64_t keys, heads;
     int64_t size, bytes; /* of an element, and of a head's row */
     int64_t key, head;   /* the next position to prefetch */
 } attend_ahead;
 
-/* Of so many keys, what one head takes. */
+/* Prefetches all heads' rows of the next `keys` keys. */
 static inline void attend_fetch(attend_ahead *next, int64_t keys)
 {
     for (; keys > 0 && next->key < next->keys; keys--) {

@@ -30,15 +30,15 @@ enum {
     BYTES_SPARE = 9216 * BYTES_PANELS /* bytes that a worker needs to unpack into */
 };
 
-/* Rows of op(a), rounded, as tiles read them: BYTES_UNITS units of all rows, then the next; within,
- * BYTES_ROWS rows together, or what is left at the end, and of these by turns 32 bits, a scale, a
- * sum. One row's lie as usual. */
+/* Rows of op(a), rounded, in the order in which tiles read them: BYTES_UNITS units of all rows,
+ * then the next. Within these, groups of BYTES_ROWS rows (fewer in the last group) interleave 32
+ * bits of each row, and scales and sums likewise. A single row is contiguous. */
 typedef struct byte_rows {
     void *q;      /* int8 where `narrow`, else int16 in another order */
     float *scale; /* of each unit */
     void *sum;    /* of each unit's q: in float; where `zero` is not 0, -zero times it in int32 */
     int64_t m, k;
-    int zero; /* what integers of the format beside them count from */
+    int zero; /* offset of the unsigned integers of the other operand's format */
     bool narrow;
 } byte_rows;
 
@@ -48,8 +48,8 @@ byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k);
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
 void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi);
 
-/* Rows times columns: rows i .. of a, i a multiple of BYTES_ROWS, times what so many panels hold,
- * at most BYTES_PANELS, one behind the other, from `panel` on. */
+/* Product of rows and columns: rows i .. of a, i a multiple of BYTES_ROWS, and the columns of
+ * `panels` consecutive panels, at most BYTES_PANELS, from `panel` on. */
 typedef struct byte_job {
     const byte_rows *a;
     int64_t i, rows;

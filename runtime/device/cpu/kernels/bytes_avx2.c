@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void dots_wide(pair256 *sum, const 
     }
 }
 
-/* Rows of c [rows,16] go on by the units of b. */
+/* Adds the units of b to rows of c [rows,16]. */
 static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, const part p)
 {

@@ -15,14 +15,14 @@ typedef struct byte_tile {
     const void *sum;
     int height;
     bool first; /* sums begin here, whatever c holds */
-    /* Not NULL (VNNI): sums end here, and go to rows `to_ld` apart instead of c, a panel beside the
-     * other. */
+    /* Not NULL (VNNI): sums end here and are stored to rows `to_ld` apart instead of c, the columns
+     * of the second panel after those of the first. */
     float *to;
     int64_t to_ld;
 } byte_tile;
 
-/* What multiplies bytes takes one side unsigned: q8_0 counts from -128 for VNNI. Without, a pair of
- * such products would not fit 16 bits. */
+/* The integer dot product takes one side unsigned: q8_0 has an offset of 128 for VNNI. Otherwise
+ * the sum of two such products would overflow 16 bits. */
 static inline int zero_of(hpc_dtype b)
 {
 #if defined(__AVX512VNNI__)
@@ -31,7 +31,7 @@ static inline int zero_of(hpc_dtype b)
     return b == HPC_Q4_0 ? 8 : 0;
 }
 
-/* c [height,16] goes on by the next units; of two panels, c + apart by the second's. */
+/* Adds the next units to c [height,16]; with two panels, those of the second to c + apart. */
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type);
 
@@ -39,8 +39,8 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
 
-/* Whether so many rows are multiplied by what columns are made of as it is read: with few,
- * unpacking takes longer than what it saves. */
+/* True if m rows are multiplied directly by the stored columns: for few rows, unpacking costs more
+ * than it saves. */
 static inline bool is_direct(hpc_dtype b, int64_t m)
 {
 #if defined(__AVX512VNNI__)
@@ -51,7 +51,7 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 #endif
 }
 
-/* As cpu_bytes_tile, of units of one panel as it is, where that is so. */
+/* Variant of cpu_bytes_tile for the units of one stored panel, if is_direct. */
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
 /* Where L2 takes more that is under way, it is asked for there and further ahead, whatever there is

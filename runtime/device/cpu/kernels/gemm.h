@@ -14,9 +14,9 @@
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* Depth of a packed block, whole blocks of every format; and the largest depth that a tile
- * multiplies at once: where tiles are two panels wide, L2 delivers two panels of that depth as
- * fast as they are used, and longer sums in registers save 1 to 2 %. */
+/* GEMM_K: depth of a packed block, a multiple of every block format. GEMM_SLAB: the largest depth
+ * that a tile multiplies at once. Where tiles are two panels wide, L2 delivers two panels of that
+ * depth as fast as they are consumed, and longer sums in registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else

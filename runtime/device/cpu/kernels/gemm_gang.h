@@ -37,7 +37,8 @@ typedef struct gemm_job {
 /* True if the product is large enough for this many workers, with factors that cpu_gemm_pack
  * takes. */
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
-/* What cpu_gemm_together needs as plan.gang, and as `own`. */
+/* Bytes that cpu_gemm_together needs in each buffer that workers share, and in each worker's
+ * `own`. */
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 

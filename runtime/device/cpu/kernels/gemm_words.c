@@ -65,8 +65,8 @@ static void slab(float *c, int64_t c_ld, const word_tile *a, int64_t rows, const
     }
 }
 
-/* Whether rows of a can be read as words where they are: whole steps, whole tiles, and not all
- * beginning in one of L1's sets. */
+/* True if rows of a can be read as units in place: whole steps, whole tiles, and rows that do not
+ * all begin in one set of L1. */
 static bool as_they_lie(const gemm *g, int64_t k, int64_t rows)
 {
     enum { APART = 4096 }; /* bytes */
@@ -245,8 +245,7 @@ static void row_end(unsigned before)
 }
 #endif
 
-/* A single row times panels that lie as they are stored, read once: as fast as memory gives them.
- */
+/* A single row times stored panels, each read once at memory bandwidth. */
 bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch)
 {
     int64_t ld = g->b_ld * GEMM_PANEL;

@@ -230,8 +230,9 @@ typedef struct chunk { /* of rows, for what is done with its logits */
     int64_t row;
 } chunk;
 
-/* What is left to do with a block of logits: targets' are kept and, unless lse is given, all become
- * e to them less the largest of their VOCAB_BLOCK, with what softmax needs of that. */
+/* Post-processes a block of logits: keeps those of the targets and, unless lse is given, replaces
+ * all by exp(logit - the largest of their VOCAB_BLOCK), with the partial results that softmax
+ * needs. */
 static void soften_block(const chunk *c, gemm_block at)
 {
     int64_t end = at.j + at.cols;

@@ -15,7 +15,7 @@ static int past_the_end(const char *op, const int32_t *index, int64_t i, int64_t
 
 /* ---- pick ------------------------------------------------------------------------------- */
 
-/* Whether all of them lie within n. */
+/* True if all indices are below n. */
 static bool within(const int32_t *index, int64_t count, int64_t n)
 {
     int32_t most = -1;

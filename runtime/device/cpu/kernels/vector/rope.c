@@ -64,7 +64,7 @@ static void turn_neighbours(const hpc_rope_args *a, int64_t at, const turns *t)
     put(&a->y, from, y, 2 * t->n);
 }
 
-/* What partial rotation leaves as it is. */
+/* Copies the elements that partial rotation leaves unchanged. */
 static void copy_rest(const hpc_rope_args *a, int64_t at, int64_t n)
 {
     float buffer[CHUNK], y_buffer[CHUNK];
