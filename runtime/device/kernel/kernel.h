@@ -30,7 +30,7 @@ typedef struct hpc_launch {
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
     void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
-    void *gang[2];        /* plan.gang bytes each, shared by workers and instructions */
+    void *gang[2];        /* bytes as in the plan, for each; shared by workers and instructions */
     void *stream;         /* of backends whose kernels do not run on the host */
 } hpc_launch;
 
