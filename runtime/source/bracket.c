@@ -14,7 +14,7 @@ typedef struct finder {
     hpc_brackets *out;
     hpc_branches branches;
     bool cpp, skip;
-    /* Of the statement at hand: */
+    /* Of the current statement: */
     bool begun, record, space, arrow;
     int64_t prev; /* its last token, or -1 */
 } finder;

@@ -26,7 +26,7 @@ typedef enum word { /* what an end names; UNIT: a procedure or program */
 } word;
 
 static const struct {
-    const char *name, *joined; /* behind "end", and in one with it */
+    const char *name, *joined; /* after "end", or in one token with it */
     word means;
 } ends[] = {
     {"do", "enddo", DO},
@@ -49,7 +49,7 @@ static const struct {
     {"program", "endprogram", UNIT},
 };
 
-/* What is open, as statements go; brackets within one are not among it. */
+/* An open statement or block; open brackets within a statement are not entries. */
 typedef struct opened {
     uint8_t word;
     int32_t bracket;
@@ -145,7 +145,8 @@ static int open_word(finder *x, word w, int64_t i)
 /* ---- what it ends -------------------------------------------------------------------------------
  */
 
-/* Of an end: what it names; NOTHING for what is none. *bare: it names nothing. */
+/* The kind of block that an END statement names; NOTHING if it is not one. *bare: it names no
+ * kind. */
 static word ended(const finder *x, int64_t i, bool *bare)
 {
     *bare = is(x, i, "end") && i == x->s.last;
@@ -180,7 +181,7 @@ static bool same_label(const finder *x, const opened *o)
     return l->n == o->label_n && memcmp(x->s.text + l->at, x->s.text + o->label_at, l->n) == 0;
 }
 
-/* Its last token closes, behind the brackets in it. */
+/* Closes all at its last token, after the brackets in it. */
 static int close_labelled(finder *x)
 {
     int rc = HPC_OK;

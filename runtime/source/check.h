@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* ---- flags ------------------------------------------------------------------
+/* ---- flags ------------------------------------------------------------
  * Of a compiler's flags, these are kept because they change the meaning of a text. None of them
  * loads or runs a program, writes a file or reads a list of further flags.
  *   -I -isystem -iquote -idirafter -include -imacros -isysroot --sysroot

@@ -41,11 +41,13 @@ int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
 /* A request: the kind, the number of the file, the seconds that it may take, and then
- *   OPEN   the flags CHECK_BODIES, ...; the set of headers that it may share (two numbers); for
- * each text its path and contents, the file first and its declarations second; the flags. PARSE lo,
- * hi, the text between them. CLOSE  nothing; there is no answer. TREE   nothing; it asks for the
- * tree of the last parse. An answer: 0 and the issues or the tree (tree_priv.h), or 1 and a
- * message. */
+ *   OPEN   the flags CHECK_BODIES, ...; two numbers for the set of headers that it may share; for
+ *          each text its path and contents; the compiler flags. The first text is the file, the
+ *          second declares names.
+ *   PARSE  lo, hi, the text between them.
+ *   CLOSE  nothing; there is no answer.
+ *   TREE   nothing; it asks for the tree of the last parse.
+ * An answer: 0 and the issues or the tree (tree_priv.h), or 1 and a message. */
 enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);
@@ -114,11 +116,11 @@ const char *check_unknown_name(size_t *n, bool *call, const check_issues *s, con
 /* "RAJA_HOST_DEVICE": macros are written so, and few other names. */
 bool check_is_shouted(const char *name, size_t n);
 enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE };
-/* Appends to `prelude` a declaration of each unknown name of `v` that is used as a type or value,
- * and a definition of each name next to one of these that can only be a macro; adds the names to
- * `known`. Types are declared as `type`, and values with that type. Unless `needed`, this happens
- * only if a type or a macro is among the names, because the parser skips code that it does not
- * understand after these. Returns how many names were added, or a negative code. */
+/* Appends declarations of unknown names of `v` to `prelude`, and adds the names to `known`. A name
+ * used as a type is declared as `type`; a name used as a value gets that type. Adjacent names that
+ * can only be macros are defined. Unless `needed`, this happens only if a type or a macro is among
+ * the names, because the parser skips code that it does not understand after these. Returns how
+ * many names were added, or a negative code. */
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
                         const hpc_tokens *t, bool needed, const char *type);
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */

@@ -85,7 +85,7 @@ static bool take_issue(const hpc_clang_issue *issue, void *user)
     return true;
 }
 
-/* The issues of the unit, or why there are none. */
+/* Answers with the issues of the unit, or with the error that prevented the parse. */
 static void answer(server *s, const unit *u, const char *error)
 {
     s->answer.n = 0;

@@ -136,7 +136,7 @@ static int wait_for(int fd, short what, int64_t until)
     }
 }
 
-/* Whether it is worth another try. */
+/* True if the call is to be repeated. */
 static bool again(void)
 {
     return errno == EINTR || errno == EAGAIN;

@@ -16,7 +16,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A quoted part from its quote on: behind its end, or NULL when it has none. */
+/* Takes a quoted part from its opening quote on. Returns the position after its end, or NULL if it
+ * has none. */
 static const char *take_quoted(char **out, const char *p)
 {
     const char quote = *p++;
@@ -49,7 +50,7 @@ static const char *take_word(char **out, const char *p)
 int check_words(const char ***out, int64_t *n, hpc_arena *a, const char *text)
 {
     size_t length = strlen(text);
-    /* No word is longer than what it is made of, and each needs a blank or the end behind it. */
+    /* No argument is longer than its source, and each is followed by a blank or the end. */
     char *letters = hpc_arena_alloc(a, length + 1, 1);
     const char **word = hpc_arena_alloc(a, length / 2 + 2, sizeof *word);
     *out = NULL;

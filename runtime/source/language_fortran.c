@@ -12,7 +12,7 @@ enum { LINES_N = 400 };
 /* A line without its end and the blanks before it. */
 typedef struct line {
     const uint8_t *p, *end;
-    const uint8_t *code; /* behind spaces and tabs */
+    const uint8_t *code; /* after spaces and tabs */
 } line;
 
 static const uint8_t *next_line(line *l, const uint8_t *p, const uint8_t *end)

@@ -33,7 +33,8 @@ static int push_head(hpc_nest *n, const hpc_token *t, hpc_nest_kind then)
     return rc;
 }
 
-/* What is no statement of its own kind. Directives wait on: it may be a macro before a loop. */
+/* A statement without a kind of its own. Directives keep waiting: it may be a macro before a
+ * loop. */
 static int push_expression(hpc_nest *n, const hpc_token *t)
 {
     uint8_t kind = hpc_nest_top(n)->kind;
@@ -83,7 +84,7 @@ static bool is_loop(const hpc_nest *n, int64_t i)
 static int keyword(hpc_nest *n, const hpc_token *t, word w)
 {
     int rc = HPC_OK;
-    /* A keyword begins a statement wherever it stands: what is before it was a macro or a label. */
+    /* A keyword always begins a statement: the text before it was a macro or a label. */
     if (hpc_nest_top(n)->kind == HPC_NEST_EXPR) n->s.top = hpc_nest_top(n)->parent;
     switch (w) {
     case WORD_FOR:
@@ -212,7 +213,7 @@ out:
 
 /* ---- what the next token decides ------------------------------------------------------------ */
 
-/* Whether an expression goes on behind its block: a list in braces or a lambda was part of it. */
+/* True if an expression continues after its block: a braced list or lambda was part of it. */
 static bool goes_on(const hpc_token *t, const char *text)
 {
     char c = text[t->at];
@@ -224,7 +225,7 @@ static bool goes_on(const hpc_token *t, const char *text)
     return strchr(";,.([)]=<>?:/%|^", c) != NULL;
 }
 
-/* *taken: the token belongs to the statement that it goes on with. */
+/* *taken: the token belongs to the statement that it continues. */
 static int settle(hpc_nest *n, const hpc_token *t, word w, bool *taken)
 {
     int rc = HPC_OK;
@@ -255,7 +256,7 @@ out:
     return rc;
 }
 
-/* Behind the end of a function, whatever its body left open. */
+/* Leaves functions that have ended, with everything that their bodies left open. */
 static int leave_functions(hpc_nest *n, uint32_t at)
 {
     for (;;) {

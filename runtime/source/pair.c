@@ -53,7 +53,7 @@ int hpc_function_content(uint64_t *out, hpc_buf *scratch, const hpc_tokens *t,
     int rc = HPC_OK;
     TRY(hpc_function_code(scratch, t, f, k));
     const int64_t *index = (const int64_t *)(const void *)scratch->data;
-    uint32_t *hash = (uint32_t *)(void *)scratch->data; /* written behind where it is read */
+    uint32_t *hash = (uint32_t *)(void *)scratch->data; /* in place; never ahead of the reads */
     int64_t n = (int64_t)(scratch->n / sizeof *index);
     for (int64_t i = 0; i < n; i++) {
         uint32_t h = t->item[index[i]].hash;

@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-/* Whether there are at most two repositories among them. */
+/* True if its sources are in at most two repositories. */
 static bool tells(const hpc_passage_maker *m, const who *w)
 {
     int32_t other = -1, first = m->repository[w->source[0]];

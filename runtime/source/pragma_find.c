@@ -35,7 +35,7 @@ static uint32_t end_before(const hpc_nest *n, int64_t last)
     return t->at + t->n;
 }
 
-/* Tokens [i, behind) are a directive with its sentinel; its words begin at `first`. */
+/* Adds tokens [i, behind), a directive with its sentinel; its words begin at `first`. */
 static int add_line(hpc_nest *n, int64_t i, int64_t first, int64_t behind, hpc_directive_api api)
 {
     const hpc_token *t = n->t->item;
@@ -55,7 +55,7 @@ int hpc_pragma_line(hpc_nest *n, int64_t *next, int64_t i)
     int64_t behind = hpc_nest_behind(n, i);
     *next = i;
     if (n->fortran && s->n == 5) {
-        hpc_token name = *s; /* the three letters behind "!$" */
+        hpc_token name = *s; /* the three letters after "!$" */
         name.at += 2;
         name.n = 3;
         name.kind = HPC_TOKEN_NAME;

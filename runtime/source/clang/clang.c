@@ -169,8 +169,8 @@ static bool is_of_parser(CXDiagnostic d)
     return is;
 }
 
-/* The place itself; for a macro, where it is used. A token missing at the end of the file is
- * noticed where the text goes on that includes it. */
+/* Position of the diagnostic; for a macro, where it is used. A token missing at the end of the file
+ * is reported where the including text continues. */
 static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
 {
     CXFile file;
