@@ -86,7 +86,7 @@ static bool skipped(const hpc_token *k)
     return !hpc_token_is_code(k) || (k->flags & HPC_TOKEN_IN_DIRECTIVE);
 }
 
-/* The code token before or after i; -1 if there is none. */
+/* The code token before or after i, or -1. */
 static int64_t step(const view *v, int64_t i, int by)
 {
     if (i < 0) return -1;

@@ -41,13 +41,12 @@ int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
 /* A request: the kind, the number of the file, the seconds that it may take, and then
- *   OPEN   the flags CHECK_BODIES, ...; two numbers for the set of headers that it may share; for
- *          each text its path and contents; the compiler flags. The first text is the file, the
- *          second declares names.
+ *   OPEN   the flags CHECK_BODIES, ...; the set of headers that it may share (two numbers);
+ *          path and contents of each text: the file, then one that declares names; compiler flags.
  *   PARSE  lo, hi, the text between them.
- *   CLOSE  nothing; there is no answer.
- *   TREE   nothing; it asks for the tree of the last parse.
- * An answer: 0 and the issues or the tree (tree_priv.h), or 1 and a message. */
+ *   CLOSE  nothing. The process sends no answer.
+ *   TREE   nothing. The answer is the tree of the last parse.
+ * Answers: 0 and the issues or the tree (tree_priv.h), or 1 and a message. */
 enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);

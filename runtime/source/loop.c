@@ -213,7 +213,7 @@ out:
 
 /* ---- what the next token decides ------------------------------------------------------------ */
 
-/* True if an expression continues after its block: a braced list or lambda was part of it. */
+/* True if an expression continues after its block: a braced list or lambda was its beginning. */
 static bool goes_on(const hpc_token *t, const char *text)
 {
     char c = text[t->at];

@@ -35,7 +35,8 @@ static uint32_t end_before(const hpc_nest *n, int64_t last)
     return t->at + t->n;
 }
 
-/* Adds tokens [i, behind), a directive with its sentinel; its words begin at `first`. */
+/* Adds a directive with its sentinel: tokens from i up to `behind`, exclusive; its words begin at
+ * `first`. */
 static int add_line(hpc_nest *n, int64_t i, int64_t first, int64_t behind, hpc_directive_api api)
 {
     const hpc_token *t = n->t->item;

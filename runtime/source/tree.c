@@ -38,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first place at or after `at`; n if there is none. */
+/* The first place at or after `at`, or n. */
 static int64_t first_from(const uint32_t *place, int64_t n, uint32_t at)
 {
     int64_t lo = 0, hi = n;
