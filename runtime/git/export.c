@@ -135,8 +135,8 @@ static bool leads_out(const char *name)
            (strlen(name) > 2 && strcmp(name + strlen(name) - 3, "/..") == 0);
 }
 
-/* The clone that git keeps of it beside the repository's own objects; NULL: there is none, or none
- * that has the commit. */
+/* Opens the submodule's clone that git keeps within the repository's git directory. NULL: there is
+ * no clone, or it lacks the commit. */
 static int open_module(hpc_git **out, const export *e, const char *name, const hpc_git_id *commit)
 {
     git_commit_head c = {0};

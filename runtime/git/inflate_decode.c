@@ -9,8 +9,8 @@
 
 #include "runtime/git/inflate.h"
 
-/* What was written `far` bytes before; it may reach into itself, and past its end into the slack.
- */
+/* Copies from `far` bytes back; source and destination may overlap, and the copy may write past its
+ * end into the slack. */
 static inline __attribute__((always_inline)) void copy(uint8_t *to, const uint8_t *end, size_t far)
 {
     const uint8_t *from = to - far;

@@ -82,7 +82,7 @@ bool git_inflate_table(uint32_t *table, int bits, const uint8_t *length, const u
         c.next *= 2;
         for (int i = 0; i < s.count[have]; i++, k++, c = after(c, have))
             table[c.reversed] = symbol[s.symbol[k]] + (uint32_t)(have << 8 | have);
-        /* What is there is true of either value of the next bit; the rest is yet to be filled. */
+        /* The entries so far hold for either value of the next bit; the others are still empty. */
         if (have < bits) memcpy(table + (1 << have), table, sizeof *table << have);
     }
     if (s.longest > bits) fill_long(table, bits, &s, symbol, k, c);

@@ -9,7 +9,7 @@
 
 #include "runtime/git/priv.h"
 
-typedef struct place { /* of a path that some worker met */
+typedef struct place { /* a path that a worker found */
     const char *path;
     uint32_t *rank; /* where to write its number among all paths */
 } place;

@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* ---- steps behind a name -------------------------------------------------------------------- */
+/* ---- steps after a name --------------------------------------------------------------------- */
 
 static int to_commit(hpc_git_id *id, hpc_git *g, const char *name)
 {

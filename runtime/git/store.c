@@ -49,7 +49,7 @@ static int add_alternates(hpc_git *g, int of)
             TRY(hpc_buf_text(&path, line));
         else
             TRY(hpc_buf_printf(&path, "%s/%s", g->folder[of], line));
-        /* As git does, one that is gone is passed over; what it had is then absent. */
+        /* As in git, a folder that no longer exists is skipped; its objects are then absent. */
         if (n > 0 && line[0] != '#' && hpc_file_exists(path.data))
             TRY(add_folder(g, path.data, path.n));
         line = next;

@@ -69,8 +69,8 @@ int git_walk_too_many(void)
                     GIT_MOST_PATHS);
 }
 
-/* *n: paths below a tree, whose own are in `known`; above the limit not all of them. Whatever
- * cannot be read names none: the walk tells of it. */
+/* *n: number of paths below a tree; its own paths are in `known`. Counting stops above the limit.
+ * Unreadable trees add no paths: the walk reports them. */
 static int count(int64_t *n, walker *v, hpc_map *known, const hpc_git_id *id, int depth)
 {
     char why[200];

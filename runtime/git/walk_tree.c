@@ -10,8 +10,8 @@
 
 #include "runtime/git/walk.h"
 
-/* What few commits have anew. Behind it, all that a commit holds is counted before it is visited.
- */
+/* Few commits have so many new entries. At this number, all paths of the commit are counted before
+ * the walk continues. */
 enum { MANY = 1 << 18 };
 
 /* ---- keys: commits, trees at a path, blobs at a path --------------------------- */
