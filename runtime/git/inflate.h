@@ -11,10 +11,10 @@
 #include <string.h>
 
 /* ---- inflate_table.c ---- */
-/* A table is indexed with the next bits of the stream. An entry describes a symbol and its kind:
- *   bits 0 to 7    number of bits it takes, including extra bits after its code
- *   bits 8 to 11   number of bits of its code
- *   bits 16 to 31  the literal, or the base value of its extra bits.
+/* A table is indexed with the next bits of the stream. An entry describes a symbol and its kind.
+ *   bits 0 to 7: number of bits it takes, including extra bits after its code.
+ *   bits 8 to 11: number of bits of its code.
+ *   bits 16 to 31: the literal, or the base value of its extra bits.
  * INFLATE_LONG: the code is longer than the index. Its entry is at the position in bits 16 to 31
  * plus the value of the INFLATE_MORE_BITS that follow the index. */
 enum {
