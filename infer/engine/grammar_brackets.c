@@ -1,4 +1,5 @@
 /*
+ *
  * grammar_brackets.c: brackets of C, C++ and CUDA, byte by byte.
  *
  * It lexes only enough to tell brackets from bytes in comments, strings and characters. The text
@@ -7,13 +8,13 @@
  *
  * A semicolon occurs in the parentheses of a `for`, and in C++ in those of an `if` or a `switch`.
  * In other parentheses it means that their closer is missing or stands in a branch that is not
- * taken. Macros that take a semicolon as an argument are rare.
+ * taken. Few macros take a semicolon as an argument.
  *
  * A macro may open a bracket that another macro closes, so brackets in a directive do not count for
  * the surrounding text. They must balance among themselves, since "#define SQUARE(x) ((x) * (x)"
  * and a pragma with an unmatched closer are errors; open ones are forgotten at the end of the line.
- * A macro that consists of a closer is rejected: such macros are rare, and most closers there are
- * mistakes.
+ * A macro that consists of a closer is rejected, because most closers there are mistakes.
+ *
  */
 #include "infer/engine/grammar_priv.h"
 
