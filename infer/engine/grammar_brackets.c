@@ -1,5 +1,4 @@
 /*
- *
  * grammar_brackets.c: brackets of C, C++ and CUDA, byte by byte.
  *
  * It lexes only enough to tell brackets from bytes in comments, strings and characters. The text
@@ -14,7 +13,6 @@
  * the surrounding text. They must balance among themselves, since "#define SQUARE(x) ((x) * (x)"
  * and a pragma with an unmatched closer are errors; open ones are forgotten at the end of the line.
  * A macro that consists of a closer is rejected, because most closers there are mistakes.
- *
  */
 #include "infer/engine/grammar_priv.h"
 

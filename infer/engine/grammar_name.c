@@ -1,11 +1,9 @@
 /*
- *
  * grammar_name.c: restricts the identifiers of an argument to a set of names.
  *
  * A lexer runs in parallel with the automaton for lists and expressions. It distinguishes names,
  * which must come from the set; members after '.' and '->' and numbers, which are free; and all
  * other bytes. The kind of entity that a name refers to is not known here.
- *
  */
 #include "infer/engine/grammar_openmp.h"
 

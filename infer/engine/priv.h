@@ -15,8 +15,7 @@ typedef struct engine_model {
     hpc_model_config c;
     hpc_dtype weights;
     hpc_model_files *own;         /* opened for this engine alone, or NULL */
-    const hpc_model_files *files; /* `own` or the caller's; parameters of a packed file stay
-                                   * there */
+    const hpc_model_files *files; /* `own` or the caller's; read in place if packed */
     const hpc_packed *packed;     /* NULL: `files` is not a packed file */
     hpc_weights *from;            /* of other files, while the model is opened */
     hpc_serve_emission shape;

@@ -20,8 +20,7 @@ void scratch_close(scratch *s);
 int scratch_fresh(scratch *s); /* copies the user's tree again; sources get the newest times */
 int scratch_keep(scratch *s);  /* saves the tree */
 int scratch_again(scratch *s); /* restores the saved tree */
-int scratch_write(scratch *s, const char *text, size_t n); /* replaces the user's file, in the tree
-                                                            * only */
+int scratch_write(scratch *s, const char *text, size_t n); /* sets the file in the tree */
 
 typedef struct scratch_command {
     const char *text;    /* for the shell */

@@ -21,9 +21,8 @@ enum {
     POOL_CELLS = 1 << 16, /* split cells are allocated in blocks of this size */
     FAR_MOST = 4096
 };
-#define SPLIT                                                                                      \
-    UINT32_MAX /* value of `w` in a split cell: r and rpc hold the address of the parts,           \
-                * wpc their number */
+#define SPLIT UINT32_MAX /* `w` of a split cell: r, rpc: address of its parts; wpc: their number   \
+                          */
 
 typedef struct cell {
     uint32_t w, wpc; /* the last iteration that wrote, and its code location */
@@ -40,8 +39,7 @@ typedef struct finding {
     uint32_t pc, pc_before;
 } finding;
 typedef struct loop_record {
-    long long entered, iterations, hits, refused; /* refused: entries while another loop was
-                                                   * watched */
+    long long entered, iterations, hits, refused; /* refused: while another was watched */
     int findings_n;
     bool wanted, done, hidden;
     bool shared[NAMES_MOST]; /* by name: PRIVATE and IGNORED objects that iterations share */

@@ -1,5 +1,4 @@
 /*
- *
  * witness.h: interface for instrumented loops. It is inserted at the start of every file of a
  * program with watched loops. The program is compiled with ThreadSanitizer's instrumentation and
  * linked with runtime.c instead of the sanitizer's library; runtime.c receives every access.
@@ -9,7 +8,6 @@
  *     hpc_witness_leave(0, HPC_WITNESS_FRAME);}
  *
  * Loops are numbered from 0, names from 0 in each loop. Their texts are not passed.
- *
  */
 #ifndef HPC_WITNESS_H
 #define HPC_WITNESS_H
