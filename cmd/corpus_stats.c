@@ -8,7 +8,7 @@
 #include "corpus/corpus.h"
 #include "runtime/plot/plot.h"
 
-enum { PLOT_ROWS = 25 }; /* of a key; what is less stands in one row */
+enum { PLOT_ROWS = 25 }; /* of a key; the remaining values share one row */
 
 typedef struct stats_options {
     bool json;

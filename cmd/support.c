@@ -73,7 +73,7 @@ int hpc_cmd_edit(const char *command, const char *file, const hpc_buf *from, con
 
 int hpc_cmd_threads(int64_t asked)
 {
-    cpu_set_t set[64]; /* 65536 CPUs: the kernel refuses a mask that is too short for it */
+    cpu_set_t set[64]; /* 65536 CPUs: the kernel rejects a mask that is too short */
     if (asked > 0) return (int)asked;
     CPU_ZERO_S(sizeof set, set);
     return sched_getaffinity(0, sizeof set, set) == 0 ? CPU_COUNT_S(sizeof set, set) : 1;
@@ -100,7 +100,7 @@ struct hpc_cmd_signals {
     pthread_t thread;
     sigset_t before;
     int stop; /* by atomic built-ins, as those below */
-    int save; /* USR1: for commands that can save as they go on */
+    int save; /* USR1: for commands that can save while they run */
     int ended;
     int follows;
 };

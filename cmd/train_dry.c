@@ -179,7 +179,7 @@ static void put_text(hpc_buf *out, const estimate *e)
     if (e->refresh_s > 0) hpc_buf_printf(out, "                %.3g s a refresh\n", e->refresh_s);
 }
 
-/* What is planned here is one rank's run of everything. */
+/* Rejects a grid of several ranks: a dry run plans for one. */
 static int check_alone(const hpc_trainer_options *t, const train_options *o)
 {
     hpc_parallel q = t->parallel;

@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
-/* A hash of the program as it lies there: the version alone says too little. */
+/* Adds a hash of the program file, because equal versions may have different code. */
 static int add_program(hpc_buf *out)
 {
     hpc_file_view v = {0};
