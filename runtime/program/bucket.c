@@ -181,7 +181,7 @@ static int32_t ready_at(const graph *g, int32_t k)
     return last;
 }
 
-/* It comes behind a member that is in the bucket already, which then must go first. */
+/* True if k follows a member that is already in the bucket, which must then be sent first. */
 static bool comes_behind(const graph *g, const bucket *b, int32_t k)
 {
     for (int64_t a = 0; a < g->node[k].pred_n; a++)

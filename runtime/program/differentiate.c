@@ -199,7 +199,7 @@ enum {
     OTHER,
     UNTOUCHED,
     ADDED_TO
-}; /* of values: accumulators, before and behind the first adder */
+}; /* kind of a value; accumulators before and after the first adder */
 
 static bool adds_to_sum(const hpc_insn *i, int k, const uint8_t *sum)
 {

@@ -185,8 +185,8 @@ static int check_operand(const hpc_program *p, const hpc_op *op, int k, hpc_valu
     return HPC_OK;
 }
 
-/* State that operand k writes may be read by the same instruction only where its kernel may work
- * in place of an input, and then the whole of it. */
+/* An instruction may read state that its operand k writes only if its kernel can work in place of
+ * an input, and then only all of the state. */
 static int check_alias(const hpc_program *p, const hpc_insn *i, int k)
 {
     const hpc_signature *sig = &i->op->sig;

@@ -68,8 +68,8 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* The vocabulary stays whole: a loss of part of it is no sum of partial losses. But targets' logits
- * are sums, and the lse the logarithm of one. */
+/* The vocabulary is not split: the loss is not a sum of losses of its parts. But the targets'
+ * logits are sums over the parts, and lse is the logarithm of one. */
 static int head_loss_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
     bool part = ((const hpc_head_attr *)i->attr)->part;

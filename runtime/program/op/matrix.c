@@ -20,7 +20,7 @@ static const hpc_field combine_field[] = {
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
-/* Whether its parts are matrices, rather than tensors of any shape. */
+/* True if its parts are matrices, not tensors of any shape. */
 static bool of_matrices(const hpc_combine_attr *at)
 {
     return at->a0 != 0 || at->trans;

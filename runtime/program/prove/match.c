@@ -159,7 +159,7 @@ static bool find_partner(int64_t *at, const hpc_insn **near, const prover *w, co
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* What is held is the serial operand, by the layout that the type names. */
+/* Checks that the held value is the serial operand, in the layout of its type. */
 static int check_operand(const prover *w, const hpc_insn *g, const hpc_insn *i, int k,
                          const map *held)
 {
@@ -298,7 +298,7 @@ out:
     return rc;
 }
 
-/* What was made for state is added to it. */
+/* A value computed for state is added to it. */
 static int finish_addition(prover *w, const hpc_insn *i, const map *x)
 {
     addition *a = &w->add[x->root - w->g->value_n];

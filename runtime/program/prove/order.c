@@ -34,7 +34,7 @@ static void describe(char out[512], const hpc_program *p, int s, int64_t at)
     const hpc_insn *i = &p->segment[s].insn[at];
     const hpc_comm_attr *c = i->attr;
     char where[96], axes[64], type[128];
-    int k = i->op->sig.operand_n - 1; /* what is given, or of RECV what comes */
+    int k = i->op->sig.operand_n - 1; /* the operand, or for RECV the result */
     axes_text(axes, c->axes);
     hpc_value v = i->operand[k];
     const char *name = p->value[v].name;

@@ -11,7 +11,7 @@ bool prove_joins(const hpc_insn *i)
     return i->op == &hpc_op_soft && ((const hpc_soft_attr *)i->attr)->kind != HPC_SOFT_LESS;
 }
 
-/* Whether it is at that stage of what m has logarithms of. */
+/* True if x is at that stage of the value whose logarithms m holds. */
 static bool is_stage(const map *x, const map *m, int stage)
 {
     map want = *m;

@@ -8,7 +8,8 @@
 
 #include "runtime/program/run/priv.h"
 
-/* A fast path takes no time of its own: what is neither exposed nor noted is not asked for. */
+/* Events that are neither exposed nor recorded take no time stamp, so the fast path costs
+ * nothing. */
 int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,
                        int64_t begin)
 {

@@ -205,7 +205,7 @@ int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k)
     return tell_written(e, slot, &e->transfer[k]);
 }
 
-/* The received bytes go up; everything after this on any queue is behind them. */
+/* Uploads the received bytes; everything issued afterwards, on any queue, waits for them. */
 static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *f)
 {
     if (!staged(e, t) || t->recv < 0) return HPC_OK;
