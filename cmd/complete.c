@@ -308,7 +308,7 @@ static hpc_sampling sampling_of(const completing *x)
     return s;
 }
 
-/* Sets the rule of that name; false if there is none. */
+/* Sets the rule of that name; false if the name is unknown. */
 static bool rule_of(hpc_grammar_rule *rule, const char *name)
 {
     *rule = (hpc_grammar_rule)HPC_GRAMMAR_RULE_DEFAULTS;

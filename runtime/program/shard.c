@@ -127,9 +127,8 @@ static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
            w->p->value[i->operand[k]].kind == HPC_VALUE_STATE;
 }
 
-/* True if the axis divides what earlier axes leave of each dimension with the label. In a view
- * these differ: rows, and blocks of rows. A dimension that it does not divide is gathered along
- * it. */
+/* True if the axis divides what earlier axes leave of each dimension with the label; in a view,
+ * rows and blocks of rows. Other dimensions are gathered along it. */
 static bool divides(const layouts *l, const sharder *w, const hpc_insn *i, const hpc_type *global,
                     const hpc_dims *dims, char label, int axis)
 {

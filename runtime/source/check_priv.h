@@ -40,12 +40,12 @@ const char *check_get_bytes(check_reader *r, size_t *n);
 int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
-/* A request: the kind, the number of the file, the seconds that it may take, and then
- *   OPEN   the flags CHECK_BODIES, ...; the set of headers that it may share (two numbers);
- *          path and contents of each text: the file, then one that declares names; compiler flags.
- *   PARSE  lo, hi, the text between them.
- *   CLOSE  nothing. The process sends no answer.
- *   TREE   nothing. The answer is the tree of the last parse.
+/* A request: the kind, the number of the file, the seconds that it may take, and the following.
+ *   OPEN: the flags CHECK_BODIES, ...; the set of headers that it may share (two numbers); path
+ *         and contents of each text: the file, then one that declares names; compiler flags.
+ *   PARSE: lo, hi, the text between them.
+ *   CLOSE: nothing. The process sends no answer.
+ *   TREE: nothing. The answer is the tree of the last parse.
  * Answers: 0 and the issues or the tree (tree_priv.h), or 1 and a message. */
 enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };

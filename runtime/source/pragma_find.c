@@ -35,7 +35,7 @@ static uint32_t end_before(const hpc_nest *n, int64_t last)
     return t->at + t->n;
 }
 
-/* Adds a directive with its sentinel: tokens from i up to `behind`, exclusive; its words begin at
+/* Adds the directive from its sentinel, token i, to the given end, exclusive; its words begin at
  * `first`. */
 static int add_line(hpc_nest *n, int64_t i, int64_t first, int64_t behind, hpc_directive_api api)
 {

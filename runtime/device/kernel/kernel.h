@@ -132,11 +132,11 @@ typedef struct hpc_head_loss_grad_args {
     hpc_tensor loss, dx, dw, dloss, lse, x, w, target; hpc_head_attr attr;
 } hpc_head_loss_grad_args;
 
-/* Keeps element (r, c) of x, seen as [rows,cols], and multiplies it by 1/(1-p) if half(seed,
- * tensor, step, (base + row0 + r) * global_cols + col0 + c) is at least p's share of 65,536;
- * otherwise stores 0 (base.h; p is rounded to that resolution). step (i32) and base (i64): optional
- * device scalars, 0 if absent. A negative step copies x unchanged, for evaluation. global_cols 0:
- * cols. INPLACE. */
+/* Inverted dropout of x, seen as [rows,cols]. Element (r, c) is kept and multiplied by 1/(1-p) if
+ * hpc_random_half(seed, tensor, step, i) is at least p's share of 65,536, where i = (base + row0 +
+ * r) * global_cols + col0 + c; otherwise it becomes 0. p is rounded to that resolution. step (i32)
+ * and base (i64): optional device scalars, 0 if absent. A negative step copies x unchanged, for
+ * evaluation. global_cols 0: cols. INPLACE. */
 typedef struct hpc_dropout_attr {
     double p;
     int64_t seed, tensor, global_cols, row0, col0;

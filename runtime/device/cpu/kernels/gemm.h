@@ -16,7 +16,7 @@
 
 /* GEMM_K: depth of a packed block, a multiple of every block format. GEMM_SLAB: the largest depth
  * that a tile multiplies at once. Where tiles are two panels wide, L2 delivers two panels of that
- * depth as fast as they are consumed, and longer sums in registers save 1 to 2 %. */
+ * depth at the rate of the arithmetic, and longer sums in registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
