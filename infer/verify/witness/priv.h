@@ -21,8 +21,7 @@ enum {
     POOL_CELLS = 1 << 16, /* split cells are allocated in blocks of this size */
     FAR_MOST = 4096
 };
-#define SPLIT UINT32_MAX /* `w` of a split cell: r, rpc: address of its parts; wpc: their number   \
-                          */
+#define SPLIT UINT32_MAX /* as `w`: r and rpc hold the address of the parts, wpc their number */
 
 typedef struct cell {
     uint32_t w, wpc; /* the last iteration that wrote, and its code location */
