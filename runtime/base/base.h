@@ -157,7 +157,7 @@ typedef struct hpc_file_writer hpc_file_writer;
 int hpc_file_create(hpc_file_writer **out, const char *path);
 int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes);
 int hpc_file_write_at(hpc_file_writer *w, size_t at, const void *data, size_t bytes);
-/* Appends to a file in place; such a writer takes no write_at and no commit. */
+/* Appends to a file in place, without hpc_file_write_at and hpc_file_commit. */
 int hpc_file_append(hpc_file_writer **out, const char *path);
 size_t hpc_file_written(const hpc_file_writer *w);
 int hpc_file_commit(hpc_file_writer *w);        /* at most once, then close */
