@@ -1,6 +1,6 @@
 /*
- * One answer of the model: tokens become text, the text is cut where it ends, repetitions are
- * sampled again, and what stays open is closed.
+ * Sampling of one answer: tokens become text, the text is cut at its end, repetitions are
+ * resampled, and open brackets are closed.
  */
 #include "infer/complete/answer.h"
 

@@ -1,8 +1,7 @@
 /*
- * circle.c: where a completion begins to go round in circles.
- *
- * The same few lines three times in a row, or the same few bytes of a line many times,
- * are taken for a model that has lost its way. Rows of numbers and of marks are not.
+ * circle.c: finds where a completion begins to loop. The same few lines three times in a row, or
+ * the same few bytes of a line many times, mean that the model repeats itself. Rows of numbers and
+ * of punctuation do not.
  */
 #include <ctype.h>
 #include <string.h>

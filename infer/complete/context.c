@@ -1,5 +1,5 @@
 /*
- * context.c: a repository that is asked again and again what belongs to a place in one of its
+ * context.c: an open repository that answers repeated queries for the context of positions in its
  * files.
  */
 #include "infer/complete/context.h"

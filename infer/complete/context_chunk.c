@@ -2,7 +2,7 @@
  * context_chunk.c: cuts a file into chunks of context: functions with the comment before them,
  * pieces of long functions, and groups of declarations. Lists the names in each.
  *
- * Comments at the top of a file are left out. Short chunks are joined with the next one.
+ * Comments at the top of a file are omitted. Short chunks are joined with the next one.
  */
 #include <stdlib.h>
 #include <string.h>

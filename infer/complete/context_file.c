@@ -1,5 +1,5 @@
 /*
- * context_file.c: what files hold, looked at once and kept until they change.
+ * context_file.c: the contents of files, analysed once and cached until they change.
  */
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /*
- * context_list.c: which files of source code a repository has: those of its index, found by what
- * they are called, and those on disk in one folder.
+ * context_list.c: lists the source files of a repository: those in its index, by name, and those on
+ * disk in one folder.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * context_rank.c: what of the files that belong to one tells most about a place in it.
- *
- * A chunk counts for the names that it shares with what stands around the place: rare ones more,
- * and twice what it defines or declares. Long chunks have more names by chance, so the sum is
- * divided by the root of how many a chunk has.
+ * context_rank.c: ranks the chunks of related files by relevance to a position. A chunk scores for
+ * the names that it shares with the text around the position: more for rare names, and twice for
+ * names that it defines or declares. Long chunks share more names by chance, so the sum is divided
+ * by the square root of the chunk's number of names.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /*
- * context_relate.c: which files belong to a file, and how much.
- *
- * Each thing that relates a file to it has a weight w, and all of them together weigh
- * 1 - (1 - w1)(1 - w2)...: they are independent evidence. They are looked for from the most telling
- * one to the least, until enough files have been looked into.
+ * context_relate.c: finds the files that are related to a file, with a weight for each. Each kind
+ * of relation has a weight w, and all relations of a file together weigh 1 - (1 - w1)(1 - w2)...,
+ * as for independent evidence. Relations are searched in order of decreasing weight, until enough
+ * files have been examined.
  */
 #include <math.h>
 #include <stdio.h>

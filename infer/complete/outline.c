@@ -1,8 +1,7 @@
 /*
- * outline.c: where a completion ends in a file of a language that has no lexer here.
- *
- * Indentation and blank lines stand for blocks: that fits Python, Makefiles and prose, and does no
- * harm where brackets mean blocks.
+ * outline.c: finds the end of a completion in a language without a lexer. Indentation and blank
+ * lines delimit blocks. That suits Python, Makefiles and prose, and does no harm where brackets
+ * delimit blocks.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * source.c: finds the source of code that a completion repeats.
+ * source.c: see source.h.
  */
 #include "infer/complete/source.h"
 

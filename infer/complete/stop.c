@@ -1,9 +1,9 @@
 /*
  * stop.c: decides where a completion ends.
  *
- * The constructs that are open at the cursor are found once, with those among them that the text
- * after the cursor closes: a completion never closes these again. New text is read after the
- * statement that contains the cursor, so that a comment, a string or a directive continues.
+ * The constructs that are open at the cursor are found once. A completion never closes those that
+ * the text after the cursor closes. New text is read after the statement that contains the cursor,
+ * so that a comment, a string or a directive continues.
  */
 #include <string.h>
 

@@ -1,9 +1,8 @@
 /*
- * grammar_openmp.c: OpenMP 5.2 for C and C++: which directives there are, and which clauses each
- * of them takes.
- *
- * A combined directive takes what its parts take, but for what openmp_clauses_of takes
- * away. Left out are clauses that C does not have, and spellings that 5.0 had dropped.
+ * grammar_openmp.c: tables of OpenMP 5.2 for C and C++: the directives, and the clauses that each
+ * accepts. A combined directive accepts the clauses of its parts, except those that
+ * openmp_clauses_of removes. The tables omit clauses that C does not have, and spellings that 5.0
+ * dropped.
  */
 #include "infer/engine/grammar_openmp.h"
 

@@ -1,7 +1,7 @@
 /*
- * instrument.c: puts the calls of witness/witness.h into a file: around each loop, at the head of
- * its body, and the variables that an iteration may share with another. Everything goes where the
- * loop is, on its own lines.
+ * instrument.c: inserts the calls of witness/witness.h into a file: around each loop, at the start
+ * of its body, and for the variables that iterations may share. All insertions are on the loop's
+ * own lines.
  */
 #include <ctype.h>
 #include <string.h>

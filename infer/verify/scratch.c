@@ -1,7 +1,7 @@
 /*
- * scratch.c: a copy of a program's folder that commands build and run in. Nothing of the user's is
- * written to: where there is a sandbox, the copy is shown where the folder is, so that paths that a
- * build has written down lead into the copy.
+ * scratch.c: a copy of a program's folder in which commands build and run. The user's files are
+ * never written. In a sandbox, the copy appears at the path of the original folder, so that
+ * absolute paths recorded by a build lead into the copy.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
- * witness.c: runs a program with instrumented serial loops, and reports for each loop the two
- * iterations that conflict, with place and address, or that none do.
+ * witness.c: runs a program with instrumented serial loops, and reports for each loop two
+ * iterations that conflict, with location and address, or that none do.
  */
 #include <ctype.h>
 #include <stdio.h>

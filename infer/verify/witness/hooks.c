@@ -1,8 +1,7 @@
 /*
- * hooks.c: what a program that is watched calls in the place of the thread sanitizer's library, of
- * the allocator and of the functions that copy memory.
- *
- * Names and signatures are the sanitizer's own. They differ by a width only, so macros make them.
+ * hooks.c: entry points of a watched program, in place of those of ThreadSanitizer's library, of
+ * the allocator and of the functions that copy memory. Names and signatures are the sanitizer's
+ * own. They differ only in a width, so macros make them.
  */
 #include <errno.h>
 #include <malloc.h>
