@@ -1,9 +1,7 @@
 /*
- * bucket.c: sums over ranks that end in state put together, so that a message
- * carries many of them: a bundle, one collective, and views of what it brings.
- *
- * Which ones go together follows from the order in which they are there to be
- * sent, their axes and their elements: the same on all ranks.
+ * bucket.c: combines sums over ranks that end in state, so that one message carries many: a bundle,
+ * one collective, and views of its result. The grouping follows from the order in which the sums
+ * become ready, their axes and their sizes, so it is the same on all ranks.
  */
 #include <stdlib.h>
 #include <string.h>

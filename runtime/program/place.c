@@ -1,11 +1,8 @@
 /*
- * place.c: where every value lives: lifetimes, then offsets in few arenas.
- *
- * Lifetimes are counted in instructions over all segments in the order in
- * which a slot goes through them. Blocks are placed one after the other into
- * the tightest gap among those alive at the same time, for several orders, the
- * best of which is then improved; the smallest arena wins. It does not reorder
- * instructions.
+ * place.c: memory placement: lifetimes of values, then offsets in a few arenas. A lifetime is a
+ * range of instructions over all segments, in the order in which a slot runs them. Each block goes
+ * into the tightest gap among the blocks alive at the same time. Several orders of placement are
+ * tried, the best is improved further, and the smallest arena wins. Instructions are not reordered.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * print.c: programs for people, one line per instruction.
+ * print.c: text form of programs, one line per instruction.
  */
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /*
- * program.c: making programs: values, segments and the emission of
- * instructions.
- *
- * It knows no op: shapes come from the op table. It proves nothing beyond what
- * one emission can see; check.c proves whole programs.
+ * program.c: construction of programs: values, segments and emission of instructions. It contains
+ * no knowledge of ops: shapes come from the op table. It checks each emission alone; check.c
+ * validates whole programs.
  */
 #include <stdio.h>
 #include <string.h>

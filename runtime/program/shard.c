@@ -1,9 +1,8 @@
 /*
- * shard.c: from the global program to one rank's: layouts flow through the op
- * table's labels, conversions enter where they differ, extents become local.
- *
- * It decides greedily, instruction by instruction, and knows no op by name. It
- * does not search for the best plan. How a value is converted: shard_convert.c.
+ * shard.c: turns the global program into that of one rank: propagates layouts through the op
+ * table's labels, inserts conversions where layouts differ, and makes extents local. It decides
+ * greedily, instruction by instruction, and knows no op by name. It does not search for the best
+ * plan. shard_convert.c converts values.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /*
- * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers
- * or cuts, along any dimension.
- *
- * Collectives work along the first dimension; another dimension's parts are moved to
- * the front before and back after them.
+ * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers or slices,
+ * along any dimension. Collectives work along the first dimension; the parts of another dimension
+ * are moved to the front before a collective and back after it.
  */
 #include <string.h>
 

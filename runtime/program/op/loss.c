@@ -1,9 +1,7 @@
 /*
- * loss.c: rows of head_loss and head_loss_grad: the head's product and
- * cross-entropy in one, without logits.
- *
- * The loss is one number for each row: how rows are averaged is the caller's,
- * through the gradient that it seeds.
+ * loss.c: op table entries of head_loss and head_loss_grad: the head's product fused with
+ * cross-entropy, without logits in memory. The loss is one number for each row. The caller averages
+ * rows through the gradient that it seeds.
  */
 #include "runtime/program/op/priv.h"
 

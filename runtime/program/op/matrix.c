@@ -1,8 +1,7 @@
 /*
- * matrix.c: rows of combine, map, tile and eigh: what optimizers do to batches of small matrices
- * besides multiplying them.
- *
- * No gradient passes: nothing is trained through an optimizer.
+ * matrix.c: op table entries of combine, map, tile and eigh: operations of optimizers on batches of
+ * small matrices, apart from products. No gradient passes, because nothing is trained through an
+ * optimizer.
  */
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /*
- * product.c: rows of matmul and pack.
- *
- * A product's gradients are products again, so there is no backward kernel.
+ * product.c: op table entries of matmul and pack. The gradients of a product are products, so there
+ * is no backward kernel.
  */
 #include "runtime/program/op/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * reduce.c: the row of reduce: sums, squares, largest elements and finiteness
- * over rows, columns or all.
+ * reduce.c: op table entry of reduce: sum, sum of squares, maximum and finiteness over rows,
+ * columns or all elements.
  */
 #include "runtime/program/op/priv.h"
 

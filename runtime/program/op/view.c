@@ -1,8 +1,6 @@
 /*
- * view.c: rows of view, which runs nothing, and nop, which does nothing.
- *
- * A view has other extents on the same memory. It never moves an element: what
- * needs a transposition is a product's affair.
+ * view.c: op table entries of view, which runs nothing, and nop, which does nothing. A view has
+ * other extents on the same memory. It never moves an element; a transposition needs a product.
  */
 #include <string.h>
 

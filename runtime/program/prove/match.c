@@ -1,9 +1,7 @@
 /*
- * match.c: a computation's partner in the serial program: the instruction of
- * the same op and attributes whose operands hold the same elements.
- *
- * Partners are found by what flows, not by position: a pass may move
- * instructions. The order in which terms are added to a sum is free.
+ * match.c: finds the counterpart of a rank's computation in the serial program: the instruction
+ * with the same op and attributes whose operands hold the same elements. Matching follows data, not
+ * positions, because passes may move instructions. The order in which terms are summed is free.
  */
 #include <math.h>
 #include <stdio.h>

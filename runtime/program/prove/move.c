@@ -1,5 +1,5 @@
 /*
- * move.c: what only moves elements: views, tiles and collectives.
+ * move.c: proof rules for instructions that only move elements: views, tiles and collectives.
  */
 #include "runtime/program/priv.h"
 #include "runtime/program/prove/priv.h"

@@ -1,9 +1,7 @@
 /*
- * order.c: that no rank waits for ever: all start the same collectives in the
- * same order.
- *
- * It compares whole programs, link or not: ranks that agree on the order of all
- * collectives agree on that of each link's.
+ * order.c: proves that ranks do not deadlock: all start the same collectives in the same order.
+ * Whole programs are compared: if ranks agree on the order of all collectives, they agree on that
+ * of each link's.
  */
 #include <stdio.h>
 #include <string.h>

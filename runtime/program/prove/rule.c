@@ -1,6 +1,6 @@
 /*
- * rule.c: under which layouts an instruction computes its part of the serial
- * one, by the labels of the op table.
+ * rule.c: the layouts under which an instruction computes its part of the serial one, by the labels
+ * of the op table.
  */
 #include <ctype.h>
 #include <string.h>

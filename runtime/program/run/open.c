@@ -1,6 +1,5 @@
 /*
- * open.c: a program on a device: kernels selected, values placed, addresses
- * resolved, once.
+ * open.c: opens a program on a device: selects kernels, places values and resolves addresses, once.
  */
 #include <string.h>
 

@@ -1,11 +1,8 @@
 /*
- * steps.c: from a segment's instructions to steps: where workers must meet,
- * where queues must join, where a transfer must have landed.
- *
- * All three follow from one question, asked of memory rather than of names, so
- * that memory used again after its first tenant is covered as well: does this
- * instruction touch bytes that something not yet waited for has written, or
- * write bytes that it has touched?
+ * steps.c: turns a segment's instructions into steps, with the barriers of workers, the joins of
+ * queues and the waits for transfers that they need. All three follow from one test on memory, not
+ * on names, so it also covers memory that is reused. The test: does this instruction access bytes
+ * that an access not yet waited for has written, or write bytes that it has accessed?
  */
 #include "runtime/program/run/priv.h"
 

@@ -1,8 +1,6 @@
 /*
- * trace.c: what an executor's worker 0 and its transfers did when, noted into
- * room made at opening, and written in Chrome's trace format.
- *
- * It measures; what hides communication is a pass over programs.
+ * trace.c: a record of what worker 0 and the transfers of an executor did and when, kept in memory
+ * allocated at opening, and written in Chrome's trace format.
  */
 #include <stdio.h>
 

@@ -1,9 +1,7 @@
 /*
- * transfer.c: collectives and messages as instructions: which link, which
- * buffers, and what is in flight for each slot.
- *
- * Where the device's memory is out of the host's reach and the link takes only
- * host memory, buffers are staged.
+ * transfer.c: collectives and messages as instructions: their links, their buffers, and the
+ * operations in flight for each slot. If the host cannot access the device's memory and the link
+ * takes host memory only, buffers are staged.
  */
 #include "runtime/program/run/priv.h"
 
