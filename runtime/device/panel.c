@@ -1,7 +1,6 @@
 /*
- * panel.c: PANEL16, the layout in which products read a matrix: rows in groups of
- * 16, what belongs to the same columns side by side. Into it and out of it, byte by
- * byte: nothing is converted.
+ * panel.c: PANEL16, the layout in which products read a matrix: rows in groups of 16, with the
+ * elements of equal columns adjacent. Packs and unpacks byte by byte, without conversion.
  */
 #include "runtime/device/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * isa.c: which of the compiled instruction sets this CPU (and its operating
- * system) can run, and how many CPUs this process may use.
+ * isa.c: detects which of the compiled instruction sets this CPU and its operating system support,
+ * and how many CPUs this process may use.
  */
 #include <sched.h>
 #include <stdio.h>

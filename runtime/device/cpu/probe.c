@@ -1,5 +1,5 @@
 /*
- * probe.c: the probes of an instruction set by its name.
+ * probe.c: selects the probe of an instruction set by name.
  */
 #include "runtime/device/cpu/priv.h"
 #include "runtime/device/cpu/probe.h"

@@ -1,5 +1,5 @@
 /*
- * product.c: the matrix product and the layout that is packed for it.
+ * product.c: the matrix product, and packing for it.
  */
 #include "runtime/device/ref/priv.h"
 

@@ -2,7 +2,7 @@
  * steps.c: turns a segment's instructions into steps, with the barriers of workers, the joins of
  * queues and the waits for transfers that they need. All three follow from one test on memory, not
  * on names, so it also covers memory that is reused. The test: does this instruction access bytes
- * that an access not yet waited for has written, or write bytes that it has accessed?
+ * that a pending access has written, or write bytes that one has accessed?
  */
 #include "runtime/program/run/priv.h"
 

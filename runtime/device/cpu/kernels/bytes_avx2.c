@@ -1,7 +1,6 @@
 /*
- * bytes_avx2.c: tiles and single rows by AVX2: bytes that are small enough are
- * multiplied in pairs, whose sums stay in 16 bits for a while; the others are
- * widened to 16 bits.
+ * bytes_avx2.c: AVX2 tiles and single rows. Small bytes are multiplied in pairs, and their sums
+ * stay in 16 bits for a while; others are widened to 16 bits.
  */
 #include "runtime/device/cpu/kernels/bytes_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"

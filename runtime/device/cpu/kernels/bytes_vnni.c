@@ -1,7 +1,6 @@
 /*
- * bytes_vnni.c: tiles and single rows by AVX-512's VNNI, which multiplies four
- * unsigned bytes by four signed ones and adds up all in 32 bits. A vector is a
- * word of each of the 16 columns.
+ * bytes_vnni.c: AVX-512 VNNI tiles and single rows: four unsigned bytes times four signed ones,
+ * summed in 32 bits. A vector holds a pack unit of each of the 16 columns.
  */
 #include "runtime/device/cpu/kernels/bytes_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"

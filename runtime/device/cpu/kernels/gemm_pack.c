@@ -1,6 +1,6 @@
 /*
- * gemm_pack.c: packing of both factors for tiles of f32 (gemm.c): b into panels of 16 columns,
- * rows of a into slices as high as a tile; and the transposition that it takes.
+ * gemm_pack.c: packing of both operands for f32 tiles (gemm.c): b into panels of 16 columns, rows
+ * of a into slices as high as a tile; and the transposition that this needs.
  */
 #include <string.h>
 

@@ -1,11 +1,8 @@
 /*
- * gemm_words.c: blocks of products whose factors are multiplied in words of 32
- * bits along k: bf16, or f32 rounded to it, with sums in f32; i8 with sums in
- * i32.
- *
- * b is packed into panels of 16 columns as [words][16], a stays where it is if
- * its rows can be read as words (blocks of integers cannot). What an instruction set makes of it is
- * words.h's.
+ * gemm_words.c: blocks of products in pack units of 32 bits along k: bf16, or f32 rounded to it,
+ * with f32 sums; i8 with i32 sums. b is packed into panels of 16 columns as [units][16]; a stays in
+ * place if its rows can be read as units, which blocks of integers cannot. words.h abstracts the
+ * instruction sets.
  */
 #include <string.h>
 

@@ -1,10 +1,8 @@
 /*
- * matmul.c: products with their epilogue, batched and ragged.
- *
- * Large products are computed by all workers together (gemm_gang.h). Of others
- * every worker computes whole tiles of y, each from its own packed operands, and
- * none waits for another. Which tiles there are depends on the number of workers,
- * but no element's bits do: see gemm.h.
+ * matmul.c: products with their epilogue, batched and ragged. All workers compute large products
+ * cooperatively (gemm_gang.h). For others, every worker computes whole tiles of y from its own
+ * packed operands, without barriers. The tiling depends on the number of workers, but no element's
+ * bits do: see gemm.h.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * words_tile.c: register tiles that multiply words of 32 bits along k: a row of
- * AVX-512 or a tile of AMX, and pairs of 16 bits by what else there is.
+ * words_tile.c: register tiles of products in pack units of 32 bits along k: AVX-512 vectors or AMX
+ * tiles, and pairs of 16 bits on other instruction sets.
  */
 #include <string.h>
 

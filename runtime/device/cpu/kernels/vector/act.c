@@ -1,6 +1,6 @@
 /*
- * act.c: activations, alone (act) and gating another value (glu), and their
- * gradients. All by rows, ragged tensors by their live elements.
+ * act.c: activations, alone (act) and as the gate of another value (glu), and their gradients. All
+ * work by rows, on the live elements of ragged tensors.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"

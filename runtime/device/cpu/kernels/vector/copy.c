@@ -1,6 +1,6 @@
 /*
- * copy.c: the same elements in another dtype or place, and fills. Both by rows. Layouts for
- * products are pack.c's.
+ * copy.c: copies with conversion of dtype, and fills, both by rows. pack.c makes layouts for
+ * products.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

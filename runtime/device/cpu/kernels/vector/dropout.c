@@ -1,6 +1,6 @@
 /*
- * dropout.c: elements dropped at random, by global index, so that whoever computes an element
- * again, in whatever piece, drops the same ones.
+ * dropout.c: random dropout by global index, so that recomputation of an element in any partition
+ * drops the same ones.
  */
 #include "runtime/base/philox.h"
 #include "runtime/device/cpu/kernels/priv.h"

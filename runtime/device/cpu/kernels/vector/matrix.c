@@ -1,6 +1,6 @@
 /*
- * matrix.c: sums of matrices with multiples of the unit, functions of numbers,
- * and matrices as batches of blocks. One pass over memory each.
+ * matrix.c: linear combinations of matrices and the identity, element-wise functions, and matrices
+ * as batches of blocks. One pass over memory each.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * rope.c: rotary positions. The angles of a token are computed once for all of
- * its heads that a worker has.
+ * rope.c: rotary position embedding. A worker computes the angles of a token once for all of its
+ * heads.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
