@@ -1,8 +1,7 @@
 /*
- * diff.c: which files differ between two commits, by their trees.
- *
- * Folders of equal id are not looked into. Renames are not guessed: a file that moved is gone from
- * one path and new at another.
+ * diff.c: finds the files that differ between two commits by comparing trees. Folders of equal id
+ * are skipped. Renames are not detected: a moved file disappears at one path and appears at
+ * another.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /*
- * export.c: the files of a commit, written into a folder of the caller's.
- *
- * Folders are walked by descriptors, and nothing that is there is followed or overwritten, so that
- * no name in a tree leads out of the folder.
+ * export.c: writes the files of a commit into a folder of the caller. Folders are opened by
+ * descriptor, and existing entries are neither followed nor overwritten, so that no name in a tree
+ * can lead out of the folder.
  */
 #include <errno.h>
 #include <fcntl.h>

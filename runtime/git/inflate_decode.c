@@ -1,9 +1,7 @@
 /*
- * inflate_decode.c: the symbols of a block: where the time goes.
- *
- * Eight bytes are read at a time without asking whether the input has so many, and
- * copies are written as if there were room. Both are known to be there only until
- * the next look at where the input and the room end.
+ * inflate_decode.c: decoding of the symbols of a block, the hot loop. It reads eight bytes at a
+ * time and copies without checking the remaining input and capacity for each symbol. Both suffice
+ * until the next check of the limits.
  */
 #include <string.h>
 

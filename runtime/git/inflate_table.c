@@ -1,6 +1,5 @@
 /*
- * inflate_table.c: tables that decode a prefix code with one look, or two where
- * the code is long.
+ * inflate_table.c: decoding tables of a prefix code: one look-up per symbol, or two for long codes.
  */
 #include <string.h>
 

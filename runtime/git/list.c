@@ -1,8 +1,7 @@
 /*
- * list.c: from what the workers of a walk found to one ordered list.
- *
- * Which worker found what is left to chance, so nothing here may depend on it:
- * paths are sorted by bytes, blobs by path and id.
+ * list.c: merges the findings of a walk's workers into one ordered list. The assignment of findings
+ * to workers is random, so the result must not depend on it: paths are sorted by bytes, blobs by
+ * path and id.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * loose.c: objects that lie in files of their own.
+ * loose.c: reads loose objects, each in a file of its own.
  */
 #include <errno.h>
 #include <stdio.h>

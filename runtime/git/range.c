@@ -1,9 +1,7 @@
 /*
- * range.c: the commits that one commit reaches and another does not, ordered so that
- * parents come first.
- *
- * As in git: both sides are followed by time, latest first, and commits that the other
- * side reaches are removed, until no remaining commit is older than those found.
+ * range.c: the commits that one commit reaches and another does not, ordered so that parents come
+ * first. As in git: both sides are followed by time, latest first, and commits that the other side
+ * reaches are removed, until no remaining commit is older than those found.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * resolve.c: from what a person calls a commit to its id.
+ * resolve.c: resolves a revision as users write it to the id of a commit.
  */
 #include <ctype.h>
 #include <stdio.h>

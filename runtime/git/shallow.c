@@ -1,6 +1,5 @@
 /*
- * shallow.c: where a history is cut off on purpose: the commits that a shallow clone
- * has without their parents.
+ * shallow.c: the boundary of a shallow clone: the commits that it has without their parents.
  */
 #include <stdlib.h>
 #include <string.h>

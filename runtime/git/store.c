@@ -1,8 +1,7 @@
 /*
- * store.c: where the objects of a repository are: its own folder and those that
- * it borrows from (objects/info/alternates).
- *
- * Objects are read here, from packs and loose; whatever is odd about a pack, libgit2 decides.
+ * store.c: the object folders of a repository: its own, and those that it borrows from
+ * (objects/info/alternates). Packed and loose objects are read here; unusual packs are left to
+ * libgit2.
  */
 #include <stdio.h>
 #include <string.h>

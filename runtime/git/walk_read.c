@@ -1,9 +1,7 @@
 /*
- * walk_read.c: trees that are met many times, and how many paths there are below one.
- *
- * A tree may be at many paths, and all that is below it then is, too: trees of ten
- * entries, each of which is the next tree, name ten thousand million files eleven
- * trees down. What such trees name is counted by reading each of them once.
+ * walk_read.c: counts the paths below trees that occur many times. A tree may be at many paths, and
+ * with it everything below: ten entries that all name the next tree make ten thousand million files
+ * eleven levels down. The count reads each tree once.
  */
 #include <string.h>
 

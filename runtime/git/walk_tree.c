@@ -1,9 +1,7 @@
 /*
- * walk_tree.c: the files that a tree holds, and their paths.
- *
- * A tree is known by its id and its path, and is read once in all: consecutive
- * commits share nearly all of theirs. Symbolic links and submodules are counted,
- * never followed.
+ * walk_tree.c: finds the files in a tree, and their paths. A tree is identified by id and path, and
+ * is read only once, because consecutive commits share nearly all trees. Symbolic links and
+ * submodules are counted, never followed.
  */
 #include <stdio.h>
 #include <string.h>
