@@ -1,8 +1,7 @@
 /*
- * script.c: a figure as commands of gnuplot.
- *
- * Texts stand in single quotes, where gnuplot substitutes nothing, and enhanced
- * mode is off, so "_" and "^" are characters. Numbers go into data blocks.
+ * script.c: translates a figure to gnuplot commands. Texts are in single quotes, where gnuplot
+ * substitutes nothing, and enhanced mode is off, so "_" and "^" are ordinary characters. Numbers
+ * are in data blocks.
  */
 #include <math.h>
 #include <string.h>
