@@ -1,5 +1,5 @@
 /*
- * proc.c: running a child to its end: feeding it, listening to it, ending it.
+ * proc.c: runs a child process to its end: writes its input, reads its output, enforces its limits.
  */
 #include "runtime/proc/proc.h"
 
