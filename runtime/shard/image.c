@@ -1,9 +1,6 @@
 /*
- * image.c: proving that bytes are a shard: nothing in them is believed before it is checked, and
- * nothing needs a check afterwards.
- *
- * The tokens are read once: each block is hashed and compared with the vocabulary while it is in
- * the cache.
+ * image.c: validates the bytes of a shard completely, so that readers need no checks. The tokens
+ * are read once: each block is hashed and compared with the vocabulary while it is in the cache.
  */
 #include <inttypes.h>
 #include <string.h>
