@@ -1,5 +1,5 @@
 /*
- * library.c: loads the functions of libgit2 by name, and translates its errors. The version was
+ * library.c: loads the functions of libgit2 by name, and reads its errors. The version was
  * fixed when this was built; no other is tried.
  */
 #include <dlfcn.h>
