@@ -1,8 +1,7 @@
 /*
- * bracket_fortran.c: what Fortran's statements open and close.
- *
- * An end closes the innermost of what it names, and whatever was forgotten in it; a bare
- * "end" closes a unit. The label of a `do` closes all that wait for it.
+ * bracket_fortran.c: finds the constructs that Fortran statements open and close. An end statement
+ * closes the innermost construct of its kind, and unclosed ones inside it; a bare "end" closes a
+ * unit. The label of a `do` closes all loops that end at it.
  */
 #include "runtime/source/bracket_priv.h"
 #include "runtime/source/statement.h"

@@ -1,7 +1,6 @@
 /*
- * branch.c: which branches of #if a walk over tokens looks at.
- *
- * Conditions are not evaluated, apart from a plain 0.
+ * branch.c: selects the branches of #if that a walk over tokens visits. Conditions are not
+ * evaluated, except a plain 0.
  */
 #include "runtime/source/priv.h"
 

@@ -1,8 +1,7 @@
 /*
- * check_bracket.c: brackets that match nothing, and what could fill a gap so that they do.
- *
- * All branches of #if are counted. A text whose branches open the same brace twice has brackets too
- * many with and without a completion, so only differences mean something.
+ * check_bracket.c: finds unmatched brackets, and fillings of a gap that match them. All branches of
+ * #if are counted. A text whose branches open the same brace twice has unmatched brackets with and
+ * without a completion, so only differences between the two count.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Semantic errors that are bugs of a completion wherever its names are declared: a missing return,
- * a redefinition, and where no header is missing, a variable that nothing declares.
+ * Semantic errors that are bugs of a completion regardless of missing declarations: a missing
+ * return, a redefinition, and if no header is missing, an undeclared variable.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * check_prelude.c: headers that are often missing where code is checked, as far as its syntax needs
- * them: the language of CUDA and HIP, and all of omp.h.
- *
- * CUDA's has what cannot be parsed without: qualifiers, launches, and the types that everybody
- * uses. Functions are not declared; calls of unknown ones parse.
+ * check_prelude.c: replacements for headers that are often missing, as far as syntax needs them:
+ * those of CUDA and HIP, and all of omp.h. For CUDA, they declare what the parser needs:
+ * qualifiers, launches and common types. They declare no functions, because calls of unknown
+ * functions parse.
  */
 #include "runtime/source/check_priv.h"
 

@@ -2,7 +2,7 @@
  * check_serve.c: the server in the libclang process: it loads the library and answers
  * requests until the caller closes the connection.
  *
- * An internal failure ends the process; the caller detects that.
+ * An internal failure ends the process; the caller detects this.
  */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,9 +1,7 @@
 /*
- * check_words.c: the words of a command line as a POSIX shell would see them, and paths without
- * "." and "..".
- *
- * Nothing is expanded: `$` and `*` are letters like any other, and so are `;` and `|`, because no
- * shell will ever see them.
+ * check_words.c: splits a command line into arguments as a POSIX shell does, and removes "." and
+ * ".." from paths. Nothing is expanded: `$`, `*`, `;` and `|` are ordinary characters, because no
+ * shell runs the command.
  */
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /*
- * fortran_line.c: what a line of Fortran is: code, comment, directive, blank or a
- * line of the preprocessor; and whether it continues the line before.
- *
- * One line at a time; its tokens are lex_fortran.c's business.
+ * fortran_line.c: classifies a line of Fortran as code, comment, directive, blank or preprocessor
+ * line, and detects whether it continues the previous line. lex_fortran.c finds its tokens.
  */
 #include "runtime/source/priv.h"
 

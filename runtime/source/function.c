@@ -1,12 +1,10 @@
 /*
- * function.c: finds the definitions of functions in C and its family.
- *
- * A walk over the tokens with a stack of what each open brace is: a place for
- * declarations (file, namespace, class), the body of a function, or something
- * else. Between braces and semicolons one declaration at a time is watched for
- * what could be its name and parameters. Nothing is expanded, no type is known,
- * so "NAME(...) {" is taken for a function whoever NAME is. Bodies are not looked
- * into but for their braces. Functions in parentheses, like signal(), are missed.
+ * function.c: finds the definitions of functions in C and its family. It walks over the tokens with
+ * a stack of the kinds of open braces: a scope for declarations (file, namespace, class), a
+ * function body, or another. Between braces and semicolons it tracks one declaration with its
+ * candidate name and parameters. Nothing is expanded and no types are known, so "NAME(...) {" is
+ * always taken for a function. In bodies only braces count. Functions in parentheses, like
+ * signal(), are missed.
  */
 #include "runtime/source/priv.h"
 

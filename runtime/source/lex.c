@@ -1,10 +1,8 @@
 /*
- * lex.c: the lexer of C and its family, and the entry to both lexers.
- *
- * One pass, no look at what a token means but for directives, header names and the
- * launch brackets of CUDA and HIP. Nothing is expanded and no branch of an #if is
- * left out. Names and signs are found in windows of 64 bytes (window.c), and which
- * of them a token is makes no branch; all else goes through rare() and scan.c.
+ * lex.c: the lexer of C and its family, and the entry point of both lexers. It makes one pass and
+ * interprets only directives, header names and the launch brackets of CUDA and HIP. Nothing is
+ * expanded, and all branches of an #if are included. Names and operators are found in windows of 64
+ * bytes (window.c) without a branch on their kind; rare() and scan.c handle everything else.
  */
 #include "runtime/source/window.h"
 

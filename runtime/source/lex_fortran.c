@@ -1,10 +1,9 @@
 /*
- * lex_fortran.c: the lexer of Fortran, free and fixed form.
- *
- * Line by line: what a line is (fortran_line.c), then its tokens. A statement may
- * continue over lines, comments and preprocessor lines. Blanks end names in fixed
- * form too, although the standard lets them stand anywhere, and nothing is cut off
- * at column 72 but sequence numbers. "(/" is two tokens, so that parentheses match.
+ * lex_fortran.c: the lexer of Fortran, free and fixed form. It classifies each line
+ * (fortran_line.c), then finds its tokens. A statement may continue across lines, comments and
+ * preprocessor lines. Blanks also end names in fixed form, although the standard allows them
+ * anywhere, and nothing is cut off at column 72 except sequence numbers. "(/" is two tokens, so
+ * that parentheses match.
  */
 #include "runtime/source/window.h"
 

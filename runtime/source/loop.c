@@ -1,10 +1,7 @@
 /*
- * loop.c: finds the loops of C and its family with the directives on them, and
- * hashes a loop.
- *
- * A parser of statements that knows no expressions, types or macros: enough to
- * tell where the body of a loop ends. Fortran is loop_fortran.c's; what the two
- * share is in nest.c.
+ * loop.c: finds the loops of C and its family with their directives, and hashes a loop. The parser
+ * of statements knows no expressions, types or macros; it only finds where the body of a loop ends.
+ * loop_fortran.c handles Fortran; nest.c has the common part.
  */
 #include "runtime/source/nest.h"
 

@@ -1,5 +1,6 @@
 /*
- * pair.c: finds out which function became which, one sign after the other, the surest first.
+ * pair.c: matches the functions of two versions of a file by one criterion after the other, the
+ * most reliable first.
  */
 #include <stdlib.h>
 #include <string.h>

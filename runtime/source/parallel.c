@@ -1,9 +1,8 @@
 /*
- * parallel.c: which parallel programming models a file uses.
- *
- * By names that only their interfaces have, directives and headers. Comments,
- * strings, conditions of #if and the name that a #define makes do not count. What
- * CUDA and HIP share goes to the one that shows itself elsewhere in the file.
+ * parallel.c: detects which parallel programming models a file uses, by names that only their
+ * interfaces have, by directives and by headers. Comments, strings, conditions of #if and the names
+ * that #define creates do not count. What CUDA and HIP have in common counts for the one with other
+ * evidence in the file.
  */
 #include "runtime/source/priv.h"
 

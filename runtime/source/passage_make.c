@@ -1,6 +1,6 @@
 /*
- * passage_make.c: making a file of passages: which windows of known texts are kept, and who has
- * them.
+ * passage_make.c: builds a passage index: selects windows of known texts, and records their
+ * sources.
  */
 #include <stdlib.h>
 #include <string.h>

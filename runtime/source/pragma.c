@@ -1,9 +1,6 @@
 /*
- * pragma.c: what the words of an OpenMP or OpenACC directive mean, and how we
- * write a directive.
- *
- * Where directives stand in a text is pragma_find.c's business. Clauses are not
- * checked, only spaced.
+ * pragma.c: interprets the words of an OpenMP or OpenACC directive, and formats a directive.
+ * pragma_find.c finds directives in a text. Clauses are not validated, only spaced.
  */
 #include "runtime/source/nest.h"
 

@@ -1,8 +1,6 @@
 /*
- * pragma_find.c: the forms in which a directive stands in a text: a line of the
- * preprocessor, a comment of Fortran, _Pragma and __pragma, an attribute.
- *
- * Macros that expand to a directive are not seen.
+ * pragma_find.c: recognizes the forms of a directive in a text: a preprocessor line, a Fortran
+ * comment, _Pragma and __pragma, an attribute. Macros that expand to a directive are missed.
  */
 #include "runtime/source/nest.h"
 

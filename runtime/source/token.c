@@ -1,7 +1,5 @@
 /*
- * token.c: what a byte is, and the hash of a spelling.
- *
- * Where tokens begin and end is the lexers' business.
+ * token.c: classes of bytes, and the hash of a spelling. The lexers find the tokens.
  */
 #include "runtime/source/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * tree.c: trees of files that are open in the process of libclang. A file for trees is one for
- * checks (check_file.c) that has no gap, and is read without OpenMP.
+ * tree.c: syntax trees of files that are open in the libclang process. A file for trees is a file
+ * for checks (check_file.c) without a gap, read without OpenMP.
  */
 #include "runtime/source/tree.h"
 

@@ -1,8 +1,7 @@
 /*
- * window.c: sorts 64 bytes of a text into names, blanks and others.
- *
- * Vectors are the compiler's own, so that this is one source for all machines, but
- * for those that look bytes up in a table of 16.
+ * window.c: classifies 64 bytes of a text as names, blanks and others. It uses the compiler's
+ * vectors, so one source serves all machines, except those with instructions that look up bytes in
+ * a table of 16.
  */
 #include "runtime/source/window.h"
 

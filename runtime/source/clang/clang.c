@@ -1,9 +1,8 @@
 /*
- * clang.c: the table of hpccoder-clang.so over libclang.
- *
- * A unit has an index of its own, because libclang frees nothing of a unit that it leaves. Crash
- * recovery is off: it jumps out of a signal handler with locks held and memory half written, and
- * the process that this runs in is there to be lost.
+ * clang.c: the function table of hpccoder-clang.so over libclang. Every unit has an index of its
+ * own, because libclang frees nothing of a closed unit before its index. Crash recovery is off: it
+ * would leave a signal handler by a jump, with locks held and memory in an undefined state, and the
+ * process is expendable.
  */
 #include "runtime/source/clang/clang.h"
 

@@ -1,6 +1,6 @@
 /*
- * tree_place.c: where things stand in the file, and what its text says there that libclang does
- * not: which parts of a "for" are absent, and what an integer is.
+ * tree_place.c: positions in the file, and facts that libclang does not report but the text shows:
+ * which parts of a "for" are absent, and the values of integers.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * tree_statement.c: nodes of statements and declarations. Each has the parts that tree.h says, or
+ * tree_statement.c: nodes of statements and declarations. Each has the parts that tree.h lists, or
  * it is OTHER.
  */
 #include "runtime/source/clang/priv.h"
