@@ -1,5 +1,5 @@
 /*
- * corpus_harvest.c: `hpccoder corpus harvest`: git repositories to a corpus.
+ * corpus_harvest.c: `hpccoder corpus harvest`: builds a corpus from git repositories.
  */
 #include <math.h>
 #include <stdlib.h>

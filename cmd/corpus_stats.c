@@ -1,6 +1,6 @@
 /*
- * corpus_stats.c: `hpccoder corpus stats`: what a corpus consists of, as tables,
- * as JSON, as a picture.
+ * corpus_stats.c: `hpccoder corpus stats`: the composition of a corpus, as tables, JSON or a
+ * picture.
  */
 #include <string.h>
 

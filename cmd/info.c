@@ -1,5 +1,5 @@
 /*
- * info.c: what this build is and what this machine lets it do.
+ * info.c: `hpccoder info`: the features of this build and of this machine.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * main.c: from argv to a subcommand, and from its result to an exit code.
+ * main.c: runs the subcommand that argv names, and turns its result into an exit code.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,7 @@
 /*
- * support.c: what the commands that work for long share: progress, warnings,
- * signals, and finding the files that come with the program.
- *
- * Signals are received by a thread that waits for them, so no handler runs and
- * nothing global is needed.
+ * support.c: shared by long-running commands: progress, warnings, signals, and the paths of files
+ * that come with the program. A thread waits for signals, so no handler runs and no globals are
+ * needed.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,6 @@
 /*
- * tokenizer_encode.c: `hpccoder tokenizer encode`: the ids of a text.
- *
- * The text goes through in parts, and so do the ids; only a JSON report, which begins with their
- * number, needs all of them first.
+ * tokenizer_encode.c: `hpccoder tokenizer encode`: converts text to ids. Text and ids are streamed
+ * in parts; only a JSON report, which begins with the number of ids, needs all of them first.
  */
 #include <errno.h>
 #include <string.h>

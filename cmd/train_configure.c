@@ -1,5 +1,5 @@
 /*
- * train_configure.c: the options of `train` as the configuration of a training run.
+ * train_configure.c: converts the options of `train` to the configuration of a training run.
  */
 #include <math.h>
 #include <stdlib.h>

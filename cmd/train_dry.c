@@ -1,6 +1,6 @@
 /*
- * train_dry.c: what a run needs before it begins: bytes, operations and an
- * estimate of time; and the recomputation that fits a budget.
+ * train_dry.c: `train --dry-run`: the memory and operations of a run with an estimate of its time,
+ * and the least recomputation that fits a budget.
  */
 #include <math.h>
 #include <stdlib.h>

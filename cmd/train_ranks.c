@@ -1,6 +1,5 @@
 /*
- * train_ranks.c: a run on many ranks: processes that were started together, or
- * threads of this one.
+ * train_ranks.c: a run on many ranks: as processes of one job, or as threads of this process.
  */
 #include <stdlib.h>
 #include <unistd.h>
