@@ -88,7 +88,7 @@ typedef struct hpc_task {
 typedef enum hpc_schedule_kind { HPC_IN_ORDER, HPC_ON_ARRIVAL } hpc_schedule_kind;
 /* `before` (optional) is called when a task starts, to set its slot's inputs. order (optional,
  * task_n ints) receives the order in which tasks finished. HPC_E_STATE names a task that can never
- * start; a message that never arrives is detected by the link's timeout only. */
+ * start. A message that never arrives is detected only by a link with a time limit. */
 int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, int task_n,
                      int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user,
                      int *order);
