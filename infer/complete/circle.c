@@ -51,7 +51,7 @@ static bool tells(const char *text, size_t n, int64_t least)
     return count >= least && letters > 0;
 }
 
-/* How many of the last lines, beyond a circle of k, say what was said k lines before. */
+/* Number of last lines, beyond a period of k, that equal the line k before. */
 static int64_t repeated(const lines *l, const char *text, int64_t k)
 {
     int64_t seen = l->n < SEEN ? l->n : SEEN, m = 0;
@@ -72,7 +72,7 @@ static void see_circles(size_t *end, bool *over, const lines *l, const char *tex
     }
 }
 
-/* Whether text[0..n) ends with the same few bytes again and again. */
+/* True if text[0..n) ends with many repetitions of the same few bytes. */
 static bool circles_in_line(const char *text, size_t n)
 {
     for (size_t p = 1; p <= BYTES; p++) {

@@ -11,7 +11,7 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* What a repository lacks is not told, and no reason to fail. */
+/* Anything missing in a repository is ignored, without a message. */
 static int forgive(int rc)
 {
     if (rc >= 0 || rc == HPC_E_NOMEM) return rc;

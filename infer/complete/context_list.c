@@ -9,7 +9,7 @@
 
 enum { CHAIN_MOST = 4096 }; /* files of one name that are looked at */
 
-/* Upper case is not told apart: modules of Fortran are not. */
+/* Case is ignored, as in Fortran modules. */
 uint32_t context_stem(const char *path)
 {
     const char *name = context_name_of(path);

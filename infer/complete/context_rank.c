@@ -21,7 +21,7 @@ enum {
     NAMES_USUAL = 12 /* of a chunk: shorter ones gain little from being short */
 };
 static const double least_of_best =
-    0.1; /* what scores less than this part of the best says nothing */
+    0.1; /* chunks below this fraction of the best score are dropped */
 
 typedef struct wanted { /* a name near the place */
     uint32_t hash;
@@ -70,7 +70,7 @@ static size_t end_of(const hpc_spot *d)
     return at;
 }
 
-/* The name that is being typed is none yet. */
+/* The name that is being typed does not count yet. */
 static int ask(question *q, hpc_context *c, const hpc_spot *d)
 {
     hpc_tokens *t = &c->scratch.tokens;

@@ -19,8 +19,8 @@ enum {
     RESOLVED_MOST = 2048,
     CHANGED_MOST = 48,
     FOLDER_MOST = 64,
-    STEMS_MOST = 8, /* a name that more files have says nothing */
-    HALF_LIFE = 64, /* commits after which a common one says half as much */
+    STEMS_MOST = 8, /* names of more files are no evidence */
+    HALF_LIFE = 64, /* number of commits after which a common commit has half the weight */
     DISTANCES = 64,
     ALIKE = 64, /* bytes of a name that are compared */
     NEAR_MOST = 4 * CONTEXT_FILES
@@ -70,7 +70,7 @@ static int add_and_look(context_related *r, const char *path, double weight)
 
 /* ---- what is included --------------------------------------------------------------------- */
 
-/* Files on disk in the own folder come behind those of the index. */
+/* Files on disk in the file's own folder come after those of the index. */
 static const char *ending_in_folder(const context_list *l, const char *name)
 {
     const char *path = l->folder.data;
@@ -318,7 +318,7 @@ static int gather_near(near_one **out, int64_t *n, const context_related *r)
     return HPC_OK;
 }
 
-/* What is in the index and on disk comes twice, one behind the other. */
+/* Files that are in the index and on disk occur twice, adjacent to each other. */
 static int add_near(context_related *r)
 {
     near_one *all = NULL;

@@ -9,10 +9,10 @@
 
 typedef struct outline {
     hpc_complete_stop kind;
-    bool inside;  /* the cursor is behind something in its line, */
-    size_t outer; /* and so far is that line indented */
-    bool limited; /* a further line has come, so that it is known */
-    size_t limit; /* which indentation lines need to belong to the block */
+    bool inside;  /* text precedes the cursor on its line, */
+    size_t outer; /* which has this indentation */
+    bool limited; /* a further line has been read, so that this is known: */
+    size_t limit; /* the indentation that lines of the block need */
     bool gap;     /* blank lines since the last line with something on it */
     size_t kept;  /* the end of that line */
 } outline;

@@ -506,8 +506,8 @@ void openmp_clauses_of(uint64_t set[2], uint8_t directive)
     for (unsigned p = 0; p < P_N; p++)
         for (const uint8_t *c = taken[p]; of >> p & 1 && *c; c++)
             set[(*c - 1) / 64] |= (uint64_t)1 << (*c - 1) % 64;
-    /* A parallel region waits at its end, and its threads are not those that a task belongs to;
-     * only a target around it can go on without it. */
+    /* A parallel region waits at its end, and its threads are not those that a task belongs to.
+     * Only an enclosing target can continue without waiting. */
     if (parallel && !target) take_away(set, C_NOWAIT);
     if (parallel && !target) take_away(set, C_IN_REDUCTION);
     if (parallel && target) take_away(set, C_COPYIN);

@@ -74,7 +74,7 @@ out:
 
 int scratch_fresh(scratch *s)
 {
-    /* What is made from sources is older than they are, and made again with other flags. */
+    /* Outputs are then older than the sources, so a build with other flags rebuilds them. */
     const char *touch[] = {
         "find",       ".",
         "-type",      "f",
@@ -243,7 +243,7 @@ static bool tells(const char *line)
 {
     static const char *const words[] = {"error", "Error", "undefined reference",
                                         "multiple definition"};
-    if (strncmp(line, "collect2", 8) == 0) return false; /* what it means was said before */
+    if (strncmp(line, "collect2", 8) == 0) return false; /* its cause was printed before */
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strstr(line, words[k])) return true;
     return false;
