@@ -265,7 +265,7 @@ static bool is_word_in(const char *text, size_t n, const char *word)
     return false;
 }
 
-/* The clause of a directive with the name in its list; `private` if there is none. */
+/* The clause of a directive with the name in its list; otherwise `private`. */
 static const char *clause_with(witness_state *z, const char *directive, const char *name)
 {
     for (const char *p = directive; p && (p = strchr(p, '(')) != NULL; p++) {
