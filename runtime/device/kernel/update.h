@@ -85,7 +85,7 @@ typedef struct hpc_bundle_args {
  * A matrix that is not finite gives NaN for all its results and does not affect other matrices. */
 typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; } hpc_eigh_args;
 
-/* y[i] = x[index[i]], with x as a flat array; a negative index gives 0, an index past its end fails.
+/* y[i] = x[index[i]], with x as a flat array; a negative index gives 0, one past the end fails.
  * y, index [n]. y ACC. `layout`, used by sharding, is that of x by axis. */
 enum { HPC_PICK_AXES = 8 };
 typedef struct hpc_pick_attr { int8_t layout[HPC_PICK_AXES]; } hpc_pick_attr;

@@ -1,14 +1,13 @@
 /*
- * bytes_tile.h: what bytes.c asks of an instruction set: a register tile of
- * columns that were unpacked for many rows, and loops that multiply a single row
- * as columns are read.
+ * bytes_tile.h: what bytes.c requires of an instruction set: a register tile for many rows and
+ * unpacked columns, and loops that multiply a single row with stored columns.
  */
 #ifndef HPC_CPU_BYTES_TILE_H
 #define HPC_CPU_BYTES_TILE_H
 
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
 
-/* Rows of one tile from some unit on: word w of row i at 4 (w height + i). */
+/* Rows of one tile, from some unit on: 4 bytes w of row i are at 4 (w height + i). */
 typedef struct byte_tile {
     const uint8_t *q;
     const float *scale; /* of unit u at u height + i */
@@ -35,7 +34,7 @@ static inline int zero_of(hpc_dtype b)
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type);
 
-/* c [16] is a row, narrow, times all units of a panel. False where there is no such loop. */
+/* c [16] = a narrow row times all units of a panel. False: not implemented for the format. */
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
 
@@ -54,14 +53,14 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 /* Variant of cpu_bytes_tile for the units of one stored panel, if is_direct. */
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
-/* Where L2 takes more that is under way, it is asked for there and further ahead, whatever there is
- * to do besides (q4_0 in a row 10 to 16 % sooner). */
+/* On Intel, whose L2 allows more outstanding requests, data are always prefetched to L2 and further
+ * ahead (a row times q4_0 takes 10 to 16 % less time). */
 enum { FETCH_FAR = HPC_ISA_INTEL, FETCH_AHEAD = HPC_ISA_INTEL ? 8192 : 2048 };
 
-/* What lies FETCH_AHEAD of one of some parts of a block, of so many lines and halves: memory is
- * read in order, but faster than CPUs guess. far: no nearer than L2, which has room for more that
- * is under way; elsewhere what is a row's whole work to wait for gains by it, what has work to do
- * besides does not. */
+/* Prefetches the data FETCH_AHEAD bytes after part `part` of `parts` of a block, which has so many
+ * lines and halves. Memory is read in order, but faster than the hardware prefetcher follows. far:
+ * prefetches to L2 only, which allows more outstanding requests. On other CPUs than Intel's, that
+ * helps single rows, which only wait for memory, but not loops with more work. */
 static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
                                                         const int halves, int part, const int parts,
                                                         const bool far)

@@ -28,9 +28,8 @@ enum {
     GEMM_WORD_ROWS = 32,  /* ... and for products in pack units */
     GEMM_CUT = 32,        /* along k: a chain may be split at its multiples */
     GEMM_TILE_GRAIN = 64, /* columns: every tile starts at a multiple of it */
-    GEMM_COLS =
-        1024, /* columns of a packed block: with GEMM_K, 1 or 2 MiB of the last-level cache */
-    GEMM_WORD_COLS = 512,                          /* ... and for products in pack units */
+    GEMM_COLS = 1024,     /* columns of a packed block: with GEMM_K, 1 to 2 MiB of the last cache */
+    GEMM_WORD_COLS = 512, /* ... and for products in pack units */
     GEMM_SPARE = 80 * (GEMM_SLAB + 32),            /* floats: packed a, and rows being converted */
     GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats per worker; packed b comes first */
 };
@@ -273,8 +272,8 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
 }
 
 /* cpu_gemm is cpu_gemm_pack followed by cpu_gemm_rows. This packs columns from .. from+cols-1 of a
- * part, `from` a multiple of GEMM_PANEL, into their position in `packed`, which has
- * gemm_packed_floats of the whole part. scratch: GEMM_SPARE floats, aligned to 64. */
+ * part, `from` a multiple of GEMM_PANEL, into `packed`, gemm_packed_floats for the whole part.
+ * scratch: GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
 /* State of packing rows ahead into scratch; keep both while factors and part stay the same. */

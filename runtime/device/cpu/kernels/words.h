@@ -31,9 +31,9 @@ enum { WORD_ROWS = 2, WORD_SLICES = 24, WORD_PANELS = 1, WORD_SLAB = GEMM_SLAB }
 enum {
     WORD_COLS = WORD_PANELS * GEMM_PANEL,
     WORD_GROUP = WORD_SLICES * WORD_ROWS,
-    /* Words: rows of packed a, or blocks of these, start in different cache sets. */
+    /* Pack units: rows of packed a, or blocks of them, start in different cache sets. */
     WORD_LD = WORD_SLAB + 16 + GEMM_FIXED * WORD_SLAB / 16,
-    WORD_AHEAD = 32 /* bytes of what of b comes next, asked for at each word of k */
+    WORD_AHEAD = 32 /* bytes of the next part of b prefetched for each unit of k */
 };
 
 _Static_assert(GEMM_CUT % GEMM_FIXED_K == 0 && 2 * GEMM_K % GEMM_FIXED_K == 0, "blocks stay whole");
@@ -63,27 +63,27 @@ void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t
 void HPC_ISA(cpu_words_row_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i);
 
 typedef struct word_tile {
-    const char *a; /* rows of words, a_ld bytes apart; of blocks WORD_LD words, always */
+    const char *a; /* rows of units, a_ld bytes apart; blocks of integers are WORD_LD units apart */
     int64_t a_ld;
-    const uint32_t *b[2]; /* panels; without a second one, the first again */
+    const uint32_t *b[2]; /* panels; without a second one, the first twice */
     int64_t words;
-    const int32_t *start; /* of integers with WORD_OFFSET, what each row's sums have added */
-    const char *ahead;    /* WORD_AHEAD bytes for each word are fetched from here */
+    const int32_t *start; /* initial sums of rows, for integers with WORD_OFFSET */
+    const char *ahead;    /* WORD_AHEAD bytes are prefetched from here for each unit */
     bool add, integers;
 } word_tile;
 
 /* Height of the smallest tile that holds so many rows. */
 int HPC_ISA(cpu_words_height)(int64_t rows);
-/* c [rows,WORD_COLS] = or += the product; rows: a height. */
+/* c [rows,WORD_COLS] = or += the product; rows: a result of cpu_words_height. */
 void HPC_ISA(cpu_words_tile)(float *c, int64_t c_ld, const word_tile *t, int rows);
-/* Around tiles. */
+/* Called before and after a sequence of tiles. */
 void HPC_ISA(cpu_words_begin)(void);
 void HPC_ISA(cpu_words_end)(void);
 /* start[r] = -WORD_OFFSET times the sum of row r's i8. */
 void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows, int64_t n);
 
-/* What cpu_gemm_pack, cpu_gemm_rows and cpu_gemm (of one row, if it is of such types) call where
- * words are multiplied; i8 has results in i32. */
+/* Implementations of cpu_gemm_pack, cpu_gemm_rows and cpu_gemm (for one row of supported types) for
+ * products in pack units; results of i8 are i32. */
 void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                              int64_t cols);
 void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
