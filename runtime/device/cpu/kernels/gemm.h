@@ -69,9 +69,9 @@ static inline bool gemm_fixed(const gemm *g)
     return GEMM_FIXED && g->fixed && g->a_type == HPC_BF16 && g->b_type == HPC_BF16 && !g->b_panel;
 }
 
-/* Number of elements of each factor in a 32-bit pack unit along k: two bf16 (or f32 rounded to
- * bf16) or four i8 if the instruction set multiplies them; otherwise two widened i8, or two
- * integers of gemm_fixed. 0: the product is computed in f32. */
+/* Elements of each factor in a 32-bit pack unit along k: two bf16 (or f32 rounded to bf16) or four
+ * i8 if the instruction set multiplies them; otherwise two widened i8, or two integers of
+ * gemm_fixed. 0: the product is computed in f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {
