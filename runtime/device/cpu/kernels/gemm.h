@@ -1,13 +1,12 @@
 /*
- * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in
- * f32, by one worker.
+ * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in f32, by one
+ * worker.
  *
- * It does not handle batches, epilogues, raggedness or other workers. Every element of
- * c is one chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16
- * the chain is over pairs with bf16 instructions, and over blocks with integer
- * instructions only (see gemm_fixed). So the bits depend neither on the block nor on m.
- * A chain may continue in another call: split at multiples of GEMM_CUT, it keeps its
- * bits.
+ * It does not handle batches, epilogues, raggedness or other workers. Every element of c is one
+ * chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16 the chain is over
+ * pairs with bf16 instructions, and over blocks with integer instructions only (see gemm_fixed). So
+ * the bits depend neither on the block nor on m. A chain may continue in another call: split at
+ * multiples of GEMM_CUT, it keeps its bits.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
