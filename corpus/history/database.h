@@ -66,15 +66,16 @@ int perf_db_add_profile(perf_db *d, const perf_way *way, const char *commit,
                         const hpc_hot_line *hot, int64_t n);
 int perf_db_commit(perf_db *d);
 
-/* ---- pairs.c: commits and their predecessors
- * ----------------------------------------------------- One series: its noise comes from the
- * repeats of all its commits. Each measured commit is compared with its nearest measured ancestor,
- * which skips commits that do not build, by the rule of label.h with the threshold of the metric. A
- * commit with its parent's product counts as measured with the parent's samples. A commit with the
- * product of its base is the same, with a change of 0, even if nothing was run (line.h). All series
- * of a pair: slower or faster if some series are and none is the opposite; same if some are decided
- * and all of these are; else undecided, and the pair is left out. The change is the largest one
- * among the series with the label of the pair. */
+/* ---- pairs.c: commits and their predecessors -----------------------------------------------
+ * One series: its noise comes from the repeats of all its commits. Each measured commit is compared
+ * with its nearest measured ancestor, which skips commits that do not build, by the rule of label.h
+ * with the threshold of the metric. A commit with its parent's product counts as measured with the
+ * parent's samples. A commit with the product of its base is the same, with a change of 0, even if
+ * nothing was run (line.h).
+ *
+ * All series of a pair: slower or faster if some series are and none is the opposite; same if some
+ * are decided and all of these are; else undecided, and the pair is omitted. The change is the
+ * largest one among the series with the label of the pair. */
 typedef struct perf_pair {
     char base[PERF_ID], head[PERF_ID];
     int64_t time;

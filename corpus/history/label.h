@@ -68,8 +68,8 @@ double perf_rank_test(const perf_samples *base, const perf_samples *head);
  * discovery. NAN in p means not tested: it is ignored and stays NAN. */
 int perf_discovery_rates(double *q, const double *p, int64_t n);
 
-/* ---- label.c: pairs of commits ----------------------------------------------------------- One of
- * two tests gives p. The numbers of samples select it, so that the choice does not depend on
+/* ---- label.c: pairs of commits -----------------------------------------------------------
+ * One of two tests gives p. The numbers of samples select it, so that the choice does not depend on
  * values. The rank test is used if the noise is unknown. It is also used if its smallest p, 2 in
  * C(base + head, base), is below a tenth of the p that a single discovery among all pairs needs.
  * That takes 6 against 6 samples for one pair at 5 %, and 11 against 11 for 500. Otherwise the test
