@@ -189,8 +189,7 @@ static int close_labelled(finder *x)
     return rc;
 }
 
-/* ---- brackets within a statement
- * ------------------------------------------------------------------ */
+/* ---- brackets within a statement ---------------------------------------------------------- */
 
 static int see_brackets(finder *x)
 {
