@@ -239,8 +239,7 @@ static void test_levels(void **state)
     }
 }
 
-/* ---- intervals
- * ------------------------------------------------------------------------------------ */
+/* ---- intervals ---------------------------------------------------------------------------- */
 
 /* A series of 60 pairs of unchanged commits and one 4 % slower: how many of its intervals cover
  * that. */
@@ -472,8 +471,7 @@ static void test_discoveries(void **state)
         }
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures ----------------------------------------------------------------------------- */
 
 static int label_body(void *user)
 {
