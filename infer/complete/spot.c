@@ -132,8 +132,7 @@ static int find_place(hpc_spot *d, const char *path, hpc_position p)
     size_t from = line_begin(t, p.line > 0 ? p.line : INT64_MAX, &lines);
     if (p.line == 0) from = line_begin(t, lines, &p.line);
     if (from == SIZE_MAX) {
-        lines -= lines > 1 && t->data[t->n - 1] == '\n'; /* the empty line after the last line feed
-                                                          * does not count */
+        lines -= lines > 1 && t->data[t->n - 1] == '\n'; /* a last line feed begins no line */
         return hpc_fail(HPC_E_ARG, "%s:%lld: the file has only %lld line%s", path,
                         (long long)p.line, (long long)lines, lines == 1 ? "" : "s");
     }

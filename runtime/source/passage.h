@@ -27,9 +27,8 @@ enum {
     HPC_PASSAGE_TOKENS = 40, /* every run of this length is found */
     HPC_PASSAGE_WINDOW = 17,
     HPC_PASSAGE_STRIDE = 4,
-    HPC_PASSAGE_SPAN = 37,   /* tokens that its windows cover */
-    HPC_PASSAGE_SOURCES = 4, /* of a window, in at most two repositories; a window with more is
-                              * common */
+    HPC_PASSAGE_SPAN = 37,         /* tokens that its windows cover */
+    HPC_PASSAGE_SOURCES = 4,       /* of a window, in at most two repositories; else it is common */
     HPC_PASSAGE_SOURCES_MOST = 256 /* of a file */
 };
 
@@ -52,8 +51,7 @@ void hpc_passages_describe(hpc_passages_facts *out, const hpc_passages *p);
 
 typedef struct hpc_passage {
     int64_t first, last; /* tokens [first, last) of the text, including those that are not code */
-    int64_t tokens;      /* code tokens that certainly match; up to three more at either end may
-                          * match */
+    int64_t tokens;      /* code tokens, at least; up to three more at either end may match */
     int32_t source[HPC_PASSAGE_SOURCES]; /* sources that contain the whole passage; ascending */
     int32_t sources_n;
 } hpc_passage;

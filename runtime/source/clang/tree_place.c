@@ -231,9 +231,7 @@ bool walk_integer(int64_t *out, const walk *w, uint32_t at)
         if (digit >= base) return false;
         value = value * base + digit;
     }
-    if (at < w->text_n && w->text[at] == '\\')
-        return false; /* a continued line: evaluate
-                       * instead */
+    if (at < w->text_n && w->text[at] == '\\') return false; /* a continued line */
     for (; at < w->text_n && is_letter(w->text[at]); at++)
         if (!strchr("uUlLzZ", w->text[at])) return false;
     *out = (int64_t)value;
