@@ -51,7 +51,7 @@ typedef struct hpc_git_list {
     int64_t other_n;    /* files (a blob at a path) that `want` rejected */
     int64_t commits_n;  /* commits walked */
     int64_t missing_n;  /* commits and trees that could not be read (partial, corrupt) */
-    hpc_buf first_miss; /* message about the first of them; empty if there are none */
+    hpc_buf first_miss; /* message about the first of them, or empty */
 } hpc_git_list;
 typedef struct hpc_git_list_options {
     bool history; /* every blob reachable from any reference, not only from HEAD */
