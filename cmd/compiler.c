@@ -1,5 +1,5 @@
 /*
- * compiler.c: what commands that ask libclang share: the checker, and a file's flags.
+ * compiler.c: shared by commands that use libclang: the checker, and the flags of a file.
  */
 #include "cmd/compiler.h"
 

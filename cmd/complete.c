@@ -17,8 +17,8 @@
 
 enum {
     ROOMY = 2048, /* tokens, of a model that may have seen several files at once */
-    SPARE = 64,   /* tokens, of marks and of what is spelled anew */
-    ROUNDS = 4    /* in which completions are drawn, if all repeat what is known */
+    SPARE = 64,   /* tokens, for marks and for text that is tokenized again */
+    ROUNDS = 4    /* rounds of sampling, if all completions repeat known code */
 };
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ out:
 /* ---- checks ------------------------------------------------------------------------------------
  */
 
-/* Whether libclang is asked; must: it is an error if it cannot. */
+/* True if libclang checks the completions; *must: its absence is an error. */
 static bool wants_compiler(const completing *x, bool *must)
 {
     const complete_options *o = x->o;
@@ -308,7 +308,7 @@ static hpc_sampling sampling_of(const completing *x)
     return s;
 }
 
-/* Whether there is one. */
+/* Sets the rule of that name; false if the name is unknown. */
 static bool rule_of(hpc_grammar_rule *rule, const char *name)
 {
     *rule = (hpc_grammar_rule)HPC_GRAMMAR_RULE_DEFAULTS;
@@ -318,7 +318,7 @@ static bool rule_of(hpc_grammar_rule *rule, const char *name)
     return strcmp(name, "none") != 0;
 }
 
-/* A name as it stands in a repository: what leads up to it says nothing. */
+/* The path as a repository has it, without leading "./" and "../". */
 static const char *shown_path(const char *name)
 {
     while (strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0)

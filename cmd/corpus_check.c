@@ -87,7 +87,7 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* One bad argument does not keep the others from being checked. *bad: what it failed with. */
+/* One bad argument does not keep the others from being checked. *bad: its error code. */
 static int check_all(hpc_check_result *out, int *bad, int argc, char **argv,
                      const hpc_sketch *sketch, const hpc_check_options *how)
 {

@@ -1,5 +1,5 @@
 /*
- * corpus_harvest.c: `hpccoder corpus harvest`: git repositories to a corpus.
+ * corpus_harvest.c: `hpccoder corpus harvest`: builds a corpus from git repositories.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct harvest_options {
     bool history, resume, json, quiet;
 } harvest_options;
 
-/* What is to be harvested, from arguments and from --list; texts lie in the arena. */
+/* The repositories to harvest, from arguments and from --list; the arena holds the texts. */
 typedef struct work_list {
     hpc_arena *arena;
     hpc_repository *item;

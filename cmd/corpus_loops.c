@@ -137,7 +137,7 @@ out:
     return rc;
 }
 
-/* A file that cannot be used is named, and the others go on. */
+/* A file that cannot be used is reported, and the others are processed. */
 static int run_files(const loops_options *o, int argc, char **argv)
 {
     hpc_loops_result counts = {0};

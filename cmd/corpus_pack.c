@@ -1,5 +1,5 @@
 /*
- * corpus_pack.c: `hpccoder corpus pack`: a corpus to token shards.
+ * corpus_pack.c: `hpccoder corpus pack`: packs a corpus into token shards.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * corpus_stats.c: `hpccoder corpus stats`: what a corpus consists of, as tables,
- * as JSON, as a picture.
+ * corpus_stats.c: `hpccoder corpus stats`: the composition of a corpus, as tables, JSON or a
+ * picture.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "corpus/corpus.h"
 #include "runtime/plot/plot.h"
 
-enum { PLOT_ROWS = 25 }; /* of a key; what is less stands in one row */
+enum { PLOT_ROWS = 25 }; /* of a key; the remaining values share one row */
 
 typedef struct stats_options {
     bool json;

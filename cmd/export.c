@@ -1,5 +1,5 @@
 /*
- * export.c: `hpccoder export`: a model of ours for other programs.
+ * export.c: `hpccoder export`: writes a model in a format for other programs.
  */
 #include <string.h>
 

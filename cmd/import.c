@@ -1,6 +1,6 @@
 /*
- * import.c: `hpccoder import`: a model directory of the Hugging Face world, or a
- * GGUF file, checked and written as ours.
+ * import.c: `hpccoder import`: checks a model directory in Hugging Face format or a GGUF file, and
+ * writes it as our own model.
  */
 #include "cmd/model_copy.h"
 

@@ -1,5 +1,5 @@
 /*
- * info.c: what this build is and what this machine lets it do.
+ * info.c: `hpccoder info`: the features of this build and of this machine.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct fact {
     bool have;
 } fact;
 
-/* What was found when this was built. */
+/* Libraries found when this program was built. */
 static const fact facts[] = {
     {"cuda", HPC_HAVE_CUDA},
     {"dnnl", HPC_HAVE_DNNL},
@@ -24,7 +24,7 @@ static const fact facts[] = {
 };
 enum { FACT_N = sizeof facts / sizeof *facts };
 
-/* A feature that a shared object beside the program or another program provides. */
+/* A feature provided by another program or by a shared object next to this one. */
 typedef struct feature {
     const char *name;
     const char *object, *program; /* one of both */

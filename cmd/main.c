@@ -1,5 +1,5 @@
 /*
- * main.c: from argv to a subcommand, and from its result to an exit code.
+ * main.c: runs the subcommand that argv names, and turns its result into an exit code.
  */
 #include <errno.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ static int show_version(void)
     return written ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, HPC_CMD_CANNOT_WRITE));
 }
 
-/* Names have one word or two; *words says how many matched. */
+/* Finds a command by one or two words; *words: how many matched. */
 static const hpc_command *find_command(int argc, char **argv, int *words)
 {
     char two[64];
@@ -114,7 +114,7 @@ static int show_completion(const char *shell)
 int main(int argc, char **argv)
 {
     int words = 0;
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files is told as an error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding a limit on file size is reported like any other error */
     if (argc < 2) return hpc_cmd_usage(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)

@@ -1,5 +1,5 @@
 /*
- * manual.c: the man pages, one for each command, from the option tables.
+ * manual.c: prints a man page for each command from its option table.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * plan.c: a training step that is only asked about: its model, its grid, its
- * program.
+ * plan.c: shared by the `plan` commands: the model, grid and program of a training step that does
+ * not run.
  */
 #include "cmd/plan.h"
 

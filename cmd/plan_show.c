@@ -1,5 +1,5 @@
 /*
- * plan_show.c: a training step as the program that a rank would run.
+ * plan_show.c: `hpccoder plan show`: prints a training step as the program that a rank would run.
  */
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /*
- * support.c: what the commands that work for long share: progress, warnings,
- * signals, and finding the files that come with the program.
- *
- * Signals are received by a thread that waits for them, so no handler runs and
- * nothing global is needed.
+ * support.c: shared by long-running commands: progress, warnings, signals, and the paths of files
+ * that come with the program. A thread waits for signals, so no handler runs and no globals are
+ * needed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +71,7 @@ int hpc_cmd_edit(const char *command, const char *file, const hpc_buf *from, con
 
 int hpc_cmd_threads(int64_t asked)
 {
-    cpu_set_t set[64]; /* 65536 CPUs: the kernel refuses a mask that is too short for it */
+    cpu_set_t set[64]; /* 65536 CPUs: the kernel rejects a mask that is too short */
     if (asked > 0) return (int)asked;
     CPU_ZERO_S(sizeof set, set);
     return sched_getaffinity(0, sizeof set, set) == 0 ? CPU_COUNT_S(sizeof set, set) : 1;
@@ -100,7 +98,7 @@ struct hpc_cmd_signals {
     pthread_t thread;
     sigset_t before;
     int stop; /* by atomic built-ins, as those below */
-    int save; /* USR1: for commands that can save as they go on */
+    int save; /* USR1: for commands that can save while they run */
     int ended;
     int follows;
 };

@@ -1,5 +1,5 @@
 /*
- * tokenizer_decode.c: `hpccoder tokenizer decode`: the text of ids.
+ * tokenizer_decode.c: `hpccoder tokenizer decode`: converts ids to text.
  */
 #include <limits.h>
 #include <stdlib.h>

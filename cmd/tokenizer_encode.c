@@ -1,8 +1,6 @@
 /*
- * tokenizer_encode.c: `hpccoder tokenizer encode`: the ids of a text.
- *
- * The text goes through in parts, and so do the ids; only a JSON report, which begins with their
- * number, needs all of them first.
+ * tokenizer_encode.c: `hpccoder tokenizer encode`: converts text to ids. Text and ids are streamed
+ * in parts; only a JSON report, which begins with the number of ids, needs all of them first.
  */
 #include <errno.h>
 #include <string.h>
@@ -68,7 +66,7 @@ typedef struct id_text {
     uint8_t n;
 } id_text;
 
-/* What is printed for each id, a blank before it. */
+/* Makes the text printed for each id, with a blank before it. */
 static int make_texts(encoding *e)
 {
     int64_t n = hpc_tokenizer_n(e->t);
@@ -95,7 +93,7 @@ static int format_ids(hpc_buf *made, const int32_t *id, int64_t n, void *user)
         size_t used = 0;
         for (int64_t end = n - i < CHUNK_IDS ? n : i + CHUNK_IDS; i < end; i++) {
             const id_text *t = &e->text[id[i]];
-            memcpy(chunk + used, t->text, ID_BYTES); /* what is too much is overwritten */
+            memcpy(chunk + used, t->text, ID_BYTES); /* later ids overwrite the excess */
             used += t->n;
         }
         rc = hpc_buf_add(made, chunk, used);
@@ -153,11 +151,11 @@ out:
     return rc;
 }
 
-/* ---- what comes behind them -------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------ */
 
 enum { PRINT_BYTES = 1 << 20 };
 
-/* Prints what is there once it is much, or all of it. */
+/* Prints the buffer if it is large, or if `all` is set. */
 static int flush(hpc_buf *out, bool all)
 {
     if (!all && out->n < PRINT_BYTES && !out->failed) return HPC_OK;

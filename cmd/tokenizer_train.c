@@ -108,7 +108,7 @@ static int report(const hpc_text_sample *from, const train_options *o, const hpc
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* The library says how many pieces it has learned as "... size=N ...". */
+/* The library reports how many pieces it has learned as "... size=N ...". */
 static void watch(const char *line, void *user)
 {
     const char *size = strstr(line, " size=");
@@ -153,7 +153,7 @@ static int run(void *options, int argc, char **argv)
     if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; see --help"));
     if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is missing: a folder, or a file NAME.model"));
     TRY(hpc_text_sample_measure(&from));
-    if (!ends_with(o->out, ".model")) { /* now: nobody wants to hear of it after an hour */
+    if (!ends_with(o->out, ".model")) { /* now, not after an hour of training */
         TRY(hpc_file_mkdir(o->out));
         TRY(hpc_file_sweep(o->out));
     }

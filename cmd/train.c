@@ -102,7 +102,7 @@ out:
     return rc;
 }
 
-/* A rank that does not lead: it says nothing, not even of a failure that all share. */
+/* A rank other than the first: it prints nothing, not even a failure that all ranks share. */
 static int follow(hpc_training_options *t, const train_options *o)
 {
     hpc_training_result result;

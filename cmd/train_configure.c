@@ -1,5 +1,5 @@
 /*
- * train_configure.c: the options of `train` as the configuration of a training run.
+ * train_configure.c: converts the options of `train` to the configuration of a training run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -228,7 +228,7 @@ static int64_t warmup_of(const train_options *o, int64_t steps)
     return steps / 10 < USUAL ? steps / 10 : USUAL;
 }
 
-/* A run beside a base model continues with that model, wherever it is now. */
+/* A run on top of a base model resumes with that model, wherever it is now. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a)
 {
     char folder[PATH_MAX], base[HPC_BASE_PATH];

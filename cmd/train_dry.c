@@ -1,6 +1,6 @@
 /*
- * train_dry.c: what a run needs before it begins: bytes, operations and an
- * estimate of time; and the recomputation that fits a budget.
+ * train_dry.c: `train --dry-run`: the memory and operations of a run with an estimate of its time,
+ * and the least recomputation that fits a budget.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -179,7 +179,7 @@ static void put_text(hpc_buf *out, const estimate *e)
     if (e->refresh_s > 0) hpc_buf_printf(out, "                %.3g s a refresh\n", e->refresh_s);
 }
 
-/* What is planned here is one rank's run of everything. */
+/* Rejects a grid of several ranks: a dry run plans for one. */
 static int check_alone(const hpc_trainer_options *t, const train_options *o)
 {
     hpc_parallel q = t->parallel;

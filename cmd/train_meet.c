@@ -1,7 +1,6 @@
 /*
- * train_meet.c: what ranks as processes hold against each other when they meet:
- * the program, and what each was asked for. Data and parameters are compared
- * where they are opened (train/run.c).
+ * train_meet.c: checks that the processes of a run agree on the program and its options. Data and
+ * parameters are compared where they are opened (train/run.c).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
-/* A hash of the program as it lies there: the version alone says too little. */
+/* Adds a hash of the program file, because equal versions may have different code. */
 static int add_program(hpc_buf *out)
 {
     hpc_file_view v = {0};

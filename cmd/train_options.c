@@ -1,6 +1,6 @@
 /*
- * train_options.c: the table of `hpccoder train`, which is also the list of a
- * configuration's keys.
+ * train_options.c: the option table of `hpccoder train`, which also defines the keys of a
+ * configuration.
  */
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"

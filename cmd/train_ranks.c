@@ -1,6 +1,5 @@
 /*
- * train_ranks.c: a run on many ranks: processes that were started together, or
- * threads of this one.
+ * train_ranks.c: a run on many ranks: as processes of one job, or as threads of this process.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,8 +28,8 @@ static int workers_of(const ranks *r)
     return all > r->here ? all / r->here : 1;
 }
 
-/* Ends the job. The first of processes says why before, as a launcher ends those that are left when
- * one has ended; what is left to be returned is then the exit code. */
+/* Aborts the job. Of several processes, the first prints the reason beforehand, because a launcher
+ * kills the others when one has ended; then only the exit code is returned. */
 static int give_up(const ranks *r, hpc_link *world, int rc)
 {
     bool says = r->processes && hpc_link_rank(world) == 0 && rc != HPC_E_ABORTED;
@@ -39,7 +38,7 @@ static int give_up(const ranks *r, hpc_link *world, int rc)
     return rc;
 }
 
-/* Ends behind the first, of which it knows that it fails and will say why. */
+/* Waits for the first rank, which also fails and prints the reason. */
 static void end_behind(hpc_link *world)
 {
     int64_t nothing;
@@ -92,7 +91,7 @@ static int check_size(const ranks *r, int size)
                     size);
 }
 
-/* What is wrong on all of them, the first alone tells. */
+/* Checks that all ranks agree on the run. All of them see a failure; only the first reports it. */
 static int meet(ranks *r, hpc_link *world)
 {
     int rc, size = hpc_link_size(world);

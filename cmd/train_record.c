@@ -8,7 +8,7 @@
 #include "cmd/model_options.h"
 #include "cmd/train.h"
 
-/* What was decided stands in place of what asked for a decision. */
+/* The options with decisions in place of "auto". */
 static train_options decided(const train_options *o, const hpc_training_options *t)
 {
     const hpc_optimizer_config *c = &t->trainer.optimizer;
@@ -57,9 +57,9 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
     return rc;
 }
 
-/* ---- going on ------------------------------------------------------------------------------ */
+/* ---- resuming ------------------------------------------------------------------------------ */
 
-/* Those that say what the run is: its place in the data, its parameters and their state. */
+/* Options that define the run: its position in the data, its parameters and their state. */
 static bool is_fixed(const char *name)
 {
     static const char *const fixed[] = {
@@ -115,7 +115,8 @@ void hpc_cmd_train_value(hpc_buf *out, const hpc_option *o, const train_options 
         hpc_buf_printf(out, "%s%s", k > 0 ? "," : "", list->item[k]);
 }
 
-/* One key of the run as it was and as it is to be: refused, or told. */
+/* Compares one option of the earlier run with the present one. A difference in a fixed option is an
+ * error. With `tell`, differences in other options are reported instead. */
 static int compare(const hpc_option *o, const train_options *was, const train_options *is,
                    bool tell)
 {

@@ -122,7 +122,8 @@ typedef struct hpc_corpus_filter {
     unsigned languages; /* bits 1 << hpc_language; 0: all */
     int64_t after;      /* only larger ids */
 } hpc_corpus_filter;
-/* Starts a query; hpc_corpus_next gives rows in order of id: 1: a row; 0: end. */
+/* Starts a query (filter NULL: kept files); hpc_corpus_next gives rows in order of id: 1: a row; 0:
+ * end. */
 int hpc_corpus_select(hpc_corpus *c, const hpc_corpus_filter *filter);
 int hpc_corpus_next(hpc_corpus_file *out, hpc_corpus *c);
 /* Reads a file's text, verified by checksum; replaces out. Reading in order of id is fast. */

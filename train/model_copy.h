@@ -36,7 +36,8 @@ typedef struct hpc_model_copy_result {
 
 extern const char *const hpc_model_copy_dtypes[]; /* accepted by `dtype`; ends with NULL */
 
-/* Holds one stored tensor in memory at a time. Leaves nothing in o->out when it fails. */
+/* Holds one stored tensor in memory at a time. After a failure, a folder at o->out is empty, and a
+ * file is absent or unchanged, except a packed file that fails its final verification: it stays. */
 int hpc_model_copy(hpc_model_copy_result *out, const char *from, const hpc_model_copy_options *o,
                    hpc_model_copy_form to);
 

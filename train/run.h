@@ -159,8 +159,9 @@ int hpc_checkpoint_load_step(hpc_checkpoint *c, hpc_trainer *t, const char *fold
  * damaged checkpoints. grid: the calling ranks; NULL: one. */
 int hpc_checkpoint_masks(hpc_checkpoint *c, hpc_masks **masks, const char *folder,
                          const hpc_model_config *model, hpc_grid *grid);
-/* Removes all but the newest `keep` checkpoints up to step `newest` (0: removes none), and
- * incomplete files of killed processes. Later checkpoints were skipped by this run and stay. */
+/* Removes all but the newest `keep` checkpoints up to step `newest` (0: removes none), parts of
+ * incomplete checkpoints, and all temporary files: no save may be in progress in the folder. Later
+ * checkpoints were skipped by this run and stay. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
 
 /* Finds the base model that the newest checkpoint in `folder` needs, before a trainer exists:

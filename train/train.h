@@ -41,7 +41,8 @@ typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } h
 /* "auto", then a name for each hpc_halves; NULL-terminated. */
 extern const char *const hpc_round_bf16_names[];
 /* The hpc_halves of such a name for an optimizer kind and the model's dtype. "auto" selects ALL if
- * the model is bf16 and rounding is known not to slow the optimizer's learning, otherwise NONE. */
+ * the model is bf16 and rounding is known not to slow the optimizer's learning, otherwise NONE.
+ * Unknown names also select NONE. */
 int hpc_round_bf16_find(const char *name, int kind, hpc_dtype dtype);
 
 /* MUON and all later kinds precondition the matrices of the blocks. The grafting optimizer (MUON,
@@ -121,9 +122,10 @@ typedef struct hpc_parallel {
     int ahead;     /* with overlap: as in hpc_overlap_options */
     size_t bucket_bytes; /* as in hpc_overlap_options */
 } hpc_parallel;
-/* Returns HPC_E_UNSUPPORTED for an axis that training does not use, HPC_E_SHAPE for rows,
- * vocabulary, heads or widths that the grid does not divide; the message gives the nearest numbers
- * that work. rows: of a microbatch over all ranks, each of `length` tokens. */
+/* HPC_E_UNSUPPORTED: an axis that training does not use; adapters with row or col; a class head
+ * with `halves` or `sequence`. HPC_E_ARG: an unknown stage of ZeRO. HPC_E_SHAPE: rows, vocabulary,
+ * heads or widths that the grid does not divide; the message gives the nearest numbers that work.
+ * rows: of a microbatch over all ranks, each of `length` tokens. */
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
                        int64_t length);
 /* Index of this rank's part of a microbatch's rows; *parts is the number of parts. */

@@ -14,12 +14,15 @@ enum { PERF_ID = 41 };      /* bytes of a commit's id as text */
 enum { PERF_PRODUCT = 33 }; /* bytes of a product hash, hexadecimal; "": none */
 
 /* ---- database.c: one SQLite database ----------------------------------------------------------
- * Tables: commits (id, parent, time: of the committer, seconds since 1970); series (id, command,
- * metric, machine, build: the build command); sample (series, commit_id, run, value, session, at:
- * milliseconds since 1970); session (id, at, facts: JSON about the machine and the options);
- * attempt (commit_id, stage, command, machine, build: of a run, outcome, seconds, product, log,
- * session, at): the last attempt of a stage; profile (commit_id, build, command, lines: an array of
- * hpc_hot_line): the line profile. Every metric is a cost: less is better. */
+ * Tables and their columns.
+ *   commits: id, parent, time (of the committer, seconds since 1970).
+ *   series: id, command, metric, machine, build (the build command).
+ *   sample: series, commit_id, run, value, session, at (milliseconds since 1970).
+ *   session: id, at, facts (JSON about the machine and the options).
+ *   attempt: commit_id, stage, command, machine, build (of a run), outcome, seconds, product, log,
+ *            session, at. Only the last attempt of each stage is kept.
+ *   profile: commit_id, build, command, lines (an array of hpc_hot_line, the line profile).
+ * Every metric is a cost: less is better. */
 typedef struct perf_db perf_db;                      /* used by one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; created if missing */
 int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
@@ -63,15 +66,16 @@ int perf_db_add_profile(perf_db *d, const perf_way *way, const char *commit,
                         const hpc_hot_line *hot, int64_t n);
 int perf_db_commit(perf_db *d);
 
-/* ---- pairs.c: commits and their predecessors
- * ----------------------------------------------------- One series: its noise comes from the
- * repeats of all its commits. Each measured commit is compared with its nearest measured ancestor,
- * which skips commits that do not build, by the rule of label.h with the threshold of the metric. A
- * commit with its parent's product counts as measured with the parent's samples. A commit with the
- * product of its base is the same, with a change of 0, even if nothing was run (line.h). All series
- * of a pair: slower or faster if some series are and none is the opposite; same if some are decided
- * and all of these are; else undecided, and the pair is left out. The change is the largest one
- * among the series with the label of the pair. */
+/* ---- pairs.c: commits and their predecessors -----------------------------------------------
+ * One series: its noise comes from the repeats of all its commits. Each measured commit is compared
+ * with its nearest measured ancestor, which skips commits that do not build, by the rule of label.h
+ * with the threshold of the metric. A commit with its parent's product counts as measured with the
+ * parent's samples. A commit with the product of its base is the same, with a change of 0, even if
+ * nothing was run (line.h).
+ *
+ * All series of a pair: slower or faster if some series are and none is the opposite; same if some
+ * are decided and all of these are; else undecided, and the pair is omitted. The change is the
+ * largest one among the series with the label of the pair. */
 typedef struct perf_pair {
     char base[PERF_ID], head[PERF_ID];
     int64_t time;

@@ -12,7 +12,7 @@
 #include "corpus/history/database.h"
 #include "runtime/git/git.h"
 
-/* ---- metrics: each a cost, less of it is better --------------------------------------------- */
+/* ---- metrics: each is a cost, less is better ------------------------------------------------ */
 typedef enum history_kind {
     HISTORY_TIME,         /* "time": seconds of wall clock */
     HISTORY_USER,         /* "user": seconds of CPU time in user mode */
@@ -26,7 +26,7 @@ typedef enum history_kind {
 enum { HISTORY_METRICS = 16 };
 typedef struct history_metric {
     history_kind kind;
-    char name[64]; /* of a printed number: as the user calls it; "1/NAME" for a rate */
+    char name[64]; /* of a printed number: the user's name; "1/NAME" for a rate */
     char *pattern; /* the first group is the number: POSIX extended, with \d */
     bool rate;     /* more is better: the cost is the inverse */
 } history_metric;
@@ -36,7 +36,7 @@ int history_metric_parse(history_metric *out, const char *text);
 void history_metric_release(history_metric *m);
 /* Finds the cost in the output: HPC_E_FORMAT if the pattern matches no number above 0. */
 int history_parse(double *out, const history_metric *m, const hpc_buf *printed);
-/* Adds the counts of a file that cachegrind wrote. false: it is not such a file. */
+/* Adds the counts in the text of a cachegrind file. false: it is not such a file. */
 typedef struct history_counts {
     double instructions, first, last; /* misses: of the first level, of the last */
 } history_counts;
@@ -46,7 +46,7 @@ bool history_counts_add(history_counts *c, const char *text);
 typedef struct history_limits {
     double build_seconds, run_seconds;
     int64_t memory_bytes; /* of address space per process; 0: no limit */
-    int64_t log_bytes;    /* of the end of the output that are kept */
+    int64_t log_bytes;    /* kept from the end of the output */
 } history_limits;
 
 typedef struct history_options {
@@ -58,7 +58,7 @@ typedef struct history_options {
     int64_t only_n;
     const char *build; /* shell command, run in the folder of the commit; NULL: none */
     const char *run;
-    const char *product; /* a file that the build produces: builds are equal if it is; NULL: none */
+    const char *product; /* an output of the build that identifies equal builds; NULL: none */
     const history_metric *metric;
     int metrics;
     int least, most;  /* runs for metrics with noise */
@@ -74,8 +74,8 @@ typedef struct history_options {
     const char *database;
     const char *work;    /* folder for builds; created if missing */
     int64_t cache_bytes; /* limit for builds that are kept */
-    bool again;          /* retry what failed before */
-    const int *stop;     /* stop if not NULL and not 0; any thread may set it */
+    bool again;          /* retry failed commits */
+    const int *stop;     /* nonzero: stop; any thread may set it. May be NULL */
     void (*tell)(void *user, const char *line); /* notes, one line each; may be NULL */
     void *user;
 } history_options;
@@ -88,9 +88,9 @@ typedef struct history_options {
 
 typedef struct history_result {
     int64_t commits;  /* in the range, and the commit before it */
-    int64_t there;    /* complete before the call */
+    int64_t there;    /* already complete before the call */
     int64_t measured; /* completed by the call */
-    int64_t same;     /* not run: the product is that of the parent */
+    int64_t same;     /* not run: the product equals that of the parent */
     int64_t unbuilt;  /* the build failed, now or before */
     int64_t unrun;    /* the runs failed */
     int64_t samples;  /* added */
@@ -103,7 +103,7 @@ typedef struct history_result {
 int history_collect(history_result *out, const history_options *o);
 /* The default name of this machine: "AMD EPYC 9354, 2 CPUs". */
 int history_machine(hpc_buf *out);
-/* The way of the series that a collection with these options adds to. */
+/* The perf_way of the series to which a collection with these options adds samples. */
 perf_way history_way(const history_options *o, const char *machine);
 
 #endif

@@ -70,13 +70,13 @@ int perf_discovery_rates(double *q, const double *p, int64_t n);
 
 /* ---- label.c: pairs of commits -----------------------------------------------------------
  * One of two tests gives p. The numbers of samples select it, so that the choice does not depend on
- * values. The rank test is used if the noise is unknown, or if its smallest p (2 in C(base + head,
- * base)) is below a tenth of the p that a single discovery among all pairs needs: 6 against 6
- * samples for one pair at 5 %, 11 against 11 for 500. Otherwise (3 against 3 samples cannot get
- * below 0.1 by ranks) it is Student's test of the difference of the two levels. If a side has 1 or
- * 2 samples, which cannot outvote an outlier, p is at least the bound from the tail of the noise.
- * Where the noise is 0, as for counted instructions, any difference has p = 0: the threshold alone
- * decides, and single samples suffice.
+ * values. The rank test is used if the noise is unknown. It is also used if its smallest p, 2 in
+ * C(base + head, base), is below a tenth of the p that a single discovery among all pairs needs.
+ * That takes 6 against 6 samples for one pair at 5 %, and 11 against 11 for 500. Otherwise the test
+ * is Student's, of the difference of the two levels: 3 against 3 samples, for example, cannot get
+ * below 0.1 by ranks. If a side has only 1 or 2 samples, which cannot outvote an outlier, p is at
+ * least the bound from the tail of the noise. Where the noise is 0, as for counted instructions,
+ * any difference has p = 0: the threshold alone decides, and single samples suffice.
  *
  * The interval is the hull of two. The first is the percentile bootstrap of the change. (Not BCa:
  * its acceleration is a jackknife's, which does not converge for a median.) It cannot leave the

@@ -1,9 +1,7 @@
 /*
- * op_check.c: how far a case's results are from the reference in double:
- * the same program, on the same inputs as they were rounded.
- *
- * Where the reference would take long the case is cut down, but for the extents
- * that its sums run over.
+ * op_check.c: the deviation of a case's results from the reference in double: the same program on
+ * the same rounded inputs. If the reference would take long, the case is made smaller, except for
+ * the extents that its sums run over.
  */
 #include <math.h>
 #include <string.h>

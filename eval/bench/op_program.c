@@ -1,9 +1,7 @@
 /*
- * op_program.c: a case as a program of two segments, what has to be
- * computed before and what is measured, with its inputs drawn and written.
- *
- * Every output is kept, so that repetitions neither share memory nor wait for
- * each other, and everything can be read afterwards.
+ * op_program.c: a case as a program of two segments, the preparation and the measured part, with
+ * random inputs. Every output is kept, so that repetitions neither share memory nor wait for each
+ * other, and everything can be read afterwards.
  */
 #include <math.h>
 #include <stdio.h>

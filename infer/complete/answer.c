@@ -1,6 +1,6 @@
 /*
- * One answer of the model: tokens become text, the text is cut where it ends, repetitions are
- * sampled again, and what stays open is closed.
+ * Sampling of one answer: tokens become text, the text is cut at its end, repetitions are
+ * resampled, and open brackets are closed.
  */
 #include "infer/complete/answer.h"
 
@@ -30,7 +30,8 @@ static int look(complete_answer *a, bool last)
     return HPC_OK;
 }
 
-/* Blank lines and blanks at the end may go when it is known what comes behind them. */
+/* The end of the text without trailing blank lines and blanks, which may still be removed depending
+ * on what follows. */
 static size_t sure_end(const complete_answer *a)
 {
     size_t end = a->end;

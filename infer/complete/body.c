@@ -1,8 +1,7 @@
 /*
- * Checks that a completion does what its function asks for: work at all, and with the parallel
- * programming model that a comment or the signature names.
- *
- * From tokens alone, so that it holds for code that does not compile.
+ * Checks that a completion does what its function asks for: that it does any work, and uses the
+ * parallel programming model that a comment or the signature names. Reads tokens only, so it also
+ * works for code that does not compile.
  */
 #include <ctype.h>
 #include <string.h>

@@ -35,7 +35,7 @@ static int ignore_token(void *user, int32_t token, float logprob)
     return 1;
 }
 
-/* Computes the first n tokens, as far as they are not in the cache. */
+/* Computes those of the first n tokens that are not in the cache. */
 static int compute(hpc_engine *e, const int32_t *token, int64_t n)
 {
     const hpc_request q = {.token = token,

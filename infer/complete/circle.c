@@ -1,8 +1,7 @@
 /*
- * circle.c: where a completion begins to go round in circles.
- *
- * The same few lines three times in a row, or the same few bytes of a line many times,
- * are taken for a model that has lost its way. Rows of numbers and of marks are not.
+ * circle.c: finds where a completion begins to loop. The same few lines three times in a row, or
+ * the same few bytes of a line many times, mean that the model repeats itself. Rows of numbers and
+ * of punctuation do not.
  */
 #include <ctype.h>
 #include <string.h>
@@ -52,7 +51,7 @@ static bool tells(const char *text, size_t n, int64_t least)
     return count >= least && letters > 0;
 }
 
-/* How many of the last lines, beyond a circle of k, say what was said k lines before. */
+/* Number of last lines, beyond a period of k, that equal the line k before. */
 static int64_t repeated(const lines *l, const char *text, int64_t k)
 {
     int64_t seen = l->n < SEEN ? l->n : SEEN, m = 0;
@@ -73,7 +72,7 @@ static void see_circles(size_t *end, bool *over, const lines *l, const char *tex
     }
 }
 
-/* Whether text[0..n) ends with the same few bytes again and again. */
+/* True if text[0..n) ends with many repetitions of the same few bytes. */
 static bool circles_in_line(const char *text, size_t n)
 {
     for (size_t p = 1; p <= BYTES; p++) {

@@ -116,8 +116,8 @@ out:
     return rc;
 }
 
-/* The step that makes the first tokens computes the end of the prompt: their number says nothing
- * of a rate, because guessed tokens may be among them. */
+/* The step that makes the first tokens also computes the end of the prompt. Their number is not a
+ * decoding rate, because drafts may be among them. */
 static int step(complete_run *x, bool *busy)
 {
     int64_t start = hpc_clock_ns(), made = x->made, before = complete_drive_counts(x).computed;
@@ -184,7 +184,7 @@ static hpc_completion *find_text(const hpc_completions *out, const hpc_buf *text
     return NULL;
 }
 
-/* Of nothing at all, nobody knows how likely it is: it comes last. */
+/* An answer without tokens has no likelihood and ranks last. */
 static double likelihood(const hpc_completion *c)
 {
     return c->tokens > 0 ? c->logprob / (double)c->tokens : -1e9;
@@ -320,7 +320,7 @@ out:
     return rc;
 }
 
-/* A prompt that takes too long to read is made again, shorter. */
+/* Shortens a prompt that would take too long to read. */
 static int limit_prompt(hpc_completer *c, const hpc_complete_request *r)
 {
     int64_t start = hpc_clock_ns();

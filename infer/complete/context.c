@@ -1,5 +1,5 @@
 /*
- * context.c: a repository that is asked again and again what belongs to a place in one of its
+ * context.c: an open repository that answers repeated queries for the context of positions in its
  * files.
  */
 #include "infer/complete/context.h"
@@ -11,7 +11,7 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* What a repository lacks is not told, and no reason to fail. */
+/* Anything missing in a repository is ignored, without a message. */
 static int forgive(int rc)
 {
     if (rc >= 0 || rc == HPC_E_NOMEM) return rc;

@@ -2,7 +2,7 @@
  * context_chunk.c: cuts a file into chunks of context: functions with the comment before them,
  * pieces of long functions, and groups of declarations. Lists the names in each.
  *
- * Comments at the top of a file are left out. Short chunks are joined with the next one.
+ * Comments at the top of a file are omitted. Short chunks are joined with the next one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct cutter {
     context_file *f;
     context_scratch *s;
     const context_words *w;
-    int64_t first; /* line behind the comments at the top */
+    int64_t first; /* line after the comments at the top */
 } cutter;
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static bool is_blank(const cutter *x, int64_t line)
     return true;
 }
 
-/* Whether something can be cut off before a line: the one before it is done with. */
+/* True if a chunk can end before a line: the previous line ends a construct. */
 static bool ends_something(const cutter *x, int64_t line)
 {
     const char *text = x->f->text.data;
@@ -154,8 +154,8 @@ static void find_breaks(cutter *x)
 
 typedef struct reader { /* of tokens, one after the other */
     cutter *x;
-    int64_t k, function; /* the next token, and the first function whose name is not behind it */
-    uint32_t inside;     /* where the functions end whose names are behind it */
+    int64_t k, function; /* the next token, and the first function with its name at or after it */
+    uint32_t inside;     /* end of the functions with names before it */
     int depth;           /* of parentheses */
 } reader;
 
@@ -173,7 +173,7 @@ static bool is_word(const cutter *x, int64_t k, const char *const *words)
     return false;
 }
 
-/* Among declarations: of what stands before and behind a name. */
+/* Among declarations, from the tokens before and after a name. */
 static bool is_declared(const reader *r)
 {
     static const char *const kinds[] = {"struct",  "class",     "union", "enum",
@@ -192,7 +192,7 @@ static bool is_declared(const reader *r)
     return typed && strchr("(;=[,}", next) != NULL; /* and no use of it: x = f(y) */
 }
 
-/* Names of functions are where they are told to be; the rest of them declares nothing. */
+/* Names of functions are defined at their own position; the rest of a function declares nothing. */
 static bool is_defined(reader *r, const hpc_token *t)
 {
     static const char *const define[] = {"define", NULL};

@@ -1,5 +1,5 @@
 /*
- * context_file.c: what files hold, looked at once and kept until they change.
+ * context_file.c: the contents of files, analysed once and cached until they change.
  */
 #include <string.h>
 #include <strings.h>
@@ -157,7 +157,7 @@ out:
     return rc;
 }
 
-/* Whether bytes are as texts are kept: nearly all are. */
+/* True if bytes need no conversion, as for nearly all files. */
 static bool is_plain(const hpc_buf *b)
 {
     uint64_t high = 0;
@@ -172,7 +172,7 @@ static bool is_plain(const hpc_buf *b)
            !memchr(b->data, '\0', b->n);
 }
 
-/* Bytes become the file's text; what is no text fails. */
+/* Converts bytes to the file's text; fails if they are not text. */
 static int take_text(context_file *f, hpc_buf *bytes)
 {
     hpc_spot d = {0};
@@ -196,7 +196,7 @@ static int take_text(context_file *f, hpc_buf *bytes)
     return HPC_OK;
 }
 
-/* A file that is no text, or cannot be read, holds nothing. */
+/* Reads a file; one that is not text or not readable is empty. */
 static int fill(context_file *f, hpc_context *c, const char *where)
 {
     hpc_buf bytes = {0};

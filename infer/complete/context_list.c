@@ -1,6 +1,6 @@
 /*
- * context_list.c: which files of source code a repository has: those of its index, found by what
- * they are called, and those on disk in one folder.
+ * context_list.c: lists the source files of a repository: those in its index, by name, and those on
+ * disk in one folder.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { CHAIN_MOST = 4096 }; /* files of one name that are looked at */
 
-/* Upper case is not told apart: modules of Fortran are not. */
+/* Case is ignored, as in Fortran modules. */
 uint32_t context_stem(const char *path)
 {
     const char *name = context_name_of(path);

@@ -96,7 +96,7 @@ bool context_locate(char root[PATH_MAX], char path[PATH_MAX], bool *git, const c
     return length > 0 && length < PATH_MAX;
 }
 
-/* Whether a part of a path is git's own folder. */
+/* True if a component of a path is git's own folder. */
 static bool is_of_git(const char *path)
 {
     for (; *path; path += *path == '/') {

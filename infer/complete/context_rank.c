@@ -1,9 +1,8 @@
 /*
- * context_rank.c: what of the files that belong to one tells most about a place in it.
- *
- * A chunk counts for the names that it shares with what stands around the place: rare ones more,
- * and twice what it defines or declares. Long chunks have more names by chance, so the sum is
- * divided by the root of how many a chunk has.
+ * context_rank.c: ranks the chunks of related files by relevance to a position. A chunk scores for
+ * the names that it shares with the text around the position: more for rare names, and twice for
+ * names that it defines or declares. Long chunks share more names by chance, so the sum is divided
+ * by the square root of the chunk's number of names.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ enum {
     NAMES_USUAL = 12 /* of a chunk: shorter ones gain little from being short */
 };
 static const double least_of_best =
-    0.1; /* what scores less than this part of the best says nothing */
+    0.1; /* chunks below this fraction of the best score are dropped */
 
 typedef struct wanted { /* a name near the place */
     uint32_t hash;
@@ -71,7 +70,7 @@ static size_t end_of(const hpc_spot *d)
     return at;
 }
 
-/* The name that is being typed is none yet. */
+/* The name that is being typed does not count yet. */
 static int ask(question *q, hpc_context *c, const hpc_spot *d)
 {
     hpc_tokens *t = &c->scratch.tokens;

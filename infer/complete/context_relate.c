@@ -1,9 +1,8 @@
 /*
- * context_relate.c: which files belong to a file, and how much.
- *
- * Each thing that relates a file to it has a weight w, and all of them together weigh
- * 1 - (1 - w1)(1 - w2)...: they are independent evidence. They are looked for from the most telling
- * one to the least, until enough files have been looked into.
+ * context_relate.c: finds the files that are related to a file, with a weight for each. Each kind
+ * of relation has a weight w, and all relations of a file together weigh 1 - (1 - w1)(1 - w2)...,
+ * as for independent evidence. Relations are searched in order of decreasing weight, until enough
+ * files have been examined.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +19,8 @@ enum {
     RESOLVED_MOST = 2048,
     CHANGED_MOST = 48,
     FOLDER_MOST = 64,
-    STEMS_MOST = 8, /* a name that more files have says nothing */
-    HALF_LIFE = 64, /* commits after which a common one says half as much */
+    STEMS_MOST = 8, /* names of more files are no evidence */
+    HALF_LIFE = 64, /* number of commits after which a common commit has half the weight */
     DISTANCES = 64,
     ALIKE = 64, /* bytes of a name that are compared */
     NEAR_MOST = 4 * CONTEXT_FILES
@@ -71,7 +70,7 @@ static int add_and_look(context_related *r, const char *path, double weight)
 
 /* ---- what is included --------------------------------------------------------------------- */
 
-/* Files on disk in the own folder come behind those of the index. */
+/* Files on disk in the file's own folder come after those of the index. */
 static const char *ending_in_folder(const context_list *l, const char *name)
 {
     const char *path = l->folder.data;
@@ -319,7 +318,7 @@ static int gather_near(near_one **out, int64_t *n, const context_related *r)
     return HPC_OK;
 }
 
-/* What is in the index and on disk comes twice, one behind the other. */
+/* Files that are in the index and on disk occur twice, adjacent to each other. */
 static int add_near(context_related *r)
 {
     near_one *all = NULL;

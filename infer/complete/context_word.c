@@ -1,5 +1,5 @@
 /*
- * context_word.c: words that are no names: keywords of C, C++ and Fortran, and of directives.
+ * context_word.c: words that are not names: keywords of C, C++, Fortran and directives.
  */
 #include <string.h>
 

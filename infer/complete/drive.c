@@ -1,6 +1,6 @@
 /*
- * The engine that draws answers: the completer's own, which the caller steps, or another thread's
- * through a port.
+ * Access to the engine that samples answers: the completer's own, which the caller steps, or one
+ * that another thread runs, through a port.
  */
 #include "infer/complete/answer.h"
 

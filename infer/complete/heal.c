@@ -12,7 +12,7 @@
 
 enum { HEAL_TOKENS = 3, HEAL_BYTES = 64 };
 
-/* Behind what ends a statement or a block, and behind an indentation, a token begins anyhow. */
+/* A token starts anyway after the end of a statement or block, and after an indentation. */
 bool complete_heal_may(const char *text, size_t n)
 {
     bool blank = n > 1 && text[n - 1] == ' ' && !complete_is_blank(text + n - 2, 1);

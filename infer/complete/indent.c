@@ -53,8 +53,8 @@ static bool stands_apart(const char *text, size_t n, size_t at)
     return isdigit((uint8_t)text[at]) || (end < n && text[end] == ':' && text[end + 1] != ':');
 }
 
-/* Of the line at `at`, in a block that begins in a line with `outer` columns before it: how deep it
- * should be; false: it says nothing. b[next] is the first bracket that is not before the line. */
+/* Expected depth of the line at `at`, in a block that begins in a line with `outer` columns; false:
+ * the line gives no evidence. b[next] is the first bracket at or after the line. */
 static bool depth_of(size_t *depth, const complete_indent *i, const hpc_brackets *b, int64_t next,
                      const char *text, size_t n, size_t at, size_t outer)
 {
@@ -166,7 +166,7 @@ static int put_columns(hpc_buf *out, const complete_indent *i, size_t columns)
     return out->failed;
 }
 
-/* Behind the blanks that it begins with, which are put as the file has them. */
+/* Position after the leading blanks, which are written in the style of the file. */
 static size_t put_blanks(hpc_buf *out, const complete_indent *i, const char *text, size_t n,
                          size_t at)
 {

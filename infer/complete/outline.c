@@ -1,8 +1,7 @@
 /*
- * outline.c: where a completion ends in a file of a language that has no lexer here.
- *
- * Indentation and blank lines stand for blocks: that fits Python, Makefiles and prose, and does no
- * harm where brackets mean blocks.
+ * outline.c: finds the end of a completion in a language without a lexer. Indentation and blank
+ * lines delimit blocks. That suits Python, Makefiles and prose, and does no harm where brackets
+ * delimit blocks.
  */
 #include <string.h>
 
@@ -10,10 +9,10 @@
 
 typedef struct outline {
     hpc_complete_stop kind;
-    bool inside;  /* the cursor is behind something in its line, */
-    size_t outer; /* and so far is that line indented */
-    bool limited; /* a further line has come, so that it is known */
-    size_t limit; /* which indentation lines need to belong to the block */
+    bool inside;  /* text precedes the cursor on its line, */
+    size_t outer; /* which has this indentation */
+    bool limited; /* a further line has been read, so that this is known: */
+    size_t limit; /* the indentation that lines of the block need */
     bool gap;     /* blank lines since the last line with something on it */
     size_t kept;  /* the end of that line */
 } outline;

@@ -89,8 +89,7 @@ int complete_body_judge(bool *trivial, const char **missing, const complete_body
 void complete_outline_find(size_t *end, bool *over, hpc_complete_stop kind, const char *text,
                            size_t n, size_t lead, bool last);
 
-/* ---- repetition of the text after the cursor (repeat.c)
- * ------------------------------------------------------------- */
+/* ---- repetition of the text after the cursor (repeat.c) ----------------------------------- */
 /* Like complete_stop_find: the end is where the text begins to repeat the text after the cursor. */
 void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
                           bool last);

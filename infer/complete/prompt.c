@@ -1,10 +1,8 @@
 /*
- * prompt.c: what the model is shown of a file and of others, in the order that it was
- * trained with.
- *
- * Models without marks for files get them as comments. A text that is too long loses what
- * is furthest from the place, many tokens at a time, so that the beginning of a prompt
- * stays the same while somebody types.
+ * prompt.c: builds the prompt from a file and parts of other files, in the order of the model's
+ * training. Models without marks for files get file names as comments. A text that is too long
+ * loses the tokens furthest from the cursor, many at a time, so that the beginning of the prompt
+ * stays the same while the user types.
  */
 #include <string.h>
 

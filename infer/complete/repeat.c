@@ -30,8 +30,8 @@ static line trim(const char *text, size_t n)
     return (line){text, n};
 }
 
-/* The next line with something on it from *at on, *at is behind it then; *whole: a line feed ends
- * it. */
+/* The next line from *at on that is not blank; moves *at after it. *whole: it ends with a line
+ * feed. */
 static bool next_line(line *out, bool *whole, const char *text, size_t n, size_t *at)
 {
     while (*at < n) {
@@ -59,8 +59,8 @@ static bool same(line a, line b)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Whether all lines from `at` on are those of the suffix, as far as they go; *certain: that cannot
- * be by chance. The last one may still grow. */
+/* True if all lines from `at` on equal those of the suffix, as far as they go. *certain: too many
+ * to be a coincidence. The last line may still grow. */
 static bool repeats(bool *certain, const char *text, size_t n, size_t at, const char *suffix,
                     size_t suffix_n, bool last)
 {

@@ -1,5 +1,5 @@
 /*
- * source.c: finds the source of code that a completion repeats.
+ * source.c: see source.h.
  */
 #include "infer/complete/source.h"
 
@@ -18,7 +18,7 @@ static int64_t first_token(const asking *a)
 {
     const hpc_token *t = a->tokens.item;
     int64_t i = hpc_token_at(&a->tokens, a->d->at);
-    if (i > 0 && t[i - 1].at + t[i - 1].n > a->d->at) i--; /* the completion goes on with it */
+    if (i > 0 && t[i - 1].at + t[i - 1].n > a->d->at) i--; /* the completion continues this token */
     for (int before = 0; i > 0 && before < HPC_COMPLETE_BEFORE;)
         before += hpc_token_is_code(&t[--i]);
     return i;

@@ -51,8 +51,8 @@ static int check(const char *path, const char *bytes, size_t n)
     return HPC_OK;
 }
 
-/* What byte *at of the file becomes; *at is behind it then. Its carriage returns before line feeds
- * go; a byte of Latin-1 becomes two. */
+/* Converts byte *at of the file and moves *at after it. Carriage returns before line feeds are
+ * dropped; a byte of Latin-1 becomes two. */
 static size_t convert(char to[2], const hpc_spot *d, const char *bytes, size_t n, size_t *at)
 {
     uint8_t c = (uint8_t)bytes[(*at)++];
@@ -132,8 +132,7 @@ static int find_place(hpc_spot *d, const char *path, hpc_position p)
     size_t from = line_begin(t, p.line > 0 ? p.line : INT64_MAX, &lines);
     if (p.line == 0) from = line_begin(t, lines, &p.line);
     if (from == SIZE_MAX) {
-        lines -=
-            lines > 1 && t->data[t->n - 1] == '\n'; /* what is behind the last is none to count */
+        lines -= lines > 1 && t->data[t->n - 1] == '\n'; /* a last line feed begins no line */
         return hpc_fail(HPC_E_ARG, "%s:%lld: the file has only %lld line%s", path,
                         (long long)p.line, (long long)lines, lines == 1 ? "" : "s");
     }

@@ -1,9 +1,9 @@
 /*
  * stop.c: decides where a completion ends.
  *
- * The constructs that are open at the cursor are found once, with those among them that the text
- * after the cursor closes: a completion never closes these again. New text is read after the
- * statement that contains the cursor, so that a comment, a string or a directive continues.
+ * The constructs that are open at the cursor are found once. A completion never closes those that
+ * the text after the cursor closes. New text is read after the statement that contains the cursor,
+ * so that a comment, a string or a directive continues.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static int lex(complete_stop *s, const char *text, size_t n)
     return hpc_lex(&s->tokens, text, n, s->d->language, s->d->fixed);
 }
 
-/* What makes a text behind it lie in the comment or string that is open at the end of `before`. */
+/* Text that reopens the comment or string that is open at the end of `before`. */
 static int open_again(complete_stop *s, const char *before)
 {
     const hpc_token *t = s->tokens.n > 0 ? &s->tokens.item[s->tokens.n - 1] : NULL;
@@ -293,9 +293,9 @@ void complete_stop_release(complete_stop *s)
 
 typedef struct finder {
     complete_stop *s;
-    size_t end; /* of what has been read, in s->text */
+    size_t end; /* end of the text read so far, in s->text */
     bool over, last;
-    int64_t closed; /* of what is open */
+    int64_t closed; /* number of closed constructs in s->open */
     int64_t depth;  /* brackets that the text has opened */
 } finder;
 
@@ -306,7 +306,7 @@ static void end_at(finder *x, size_t at)
     x->end = at;
 }
 
-/* The first token of code at or behind a place; NULL: none yet. */
+/* The first code token at or after a position, or NULL. */
 static const hpc_token *code_behind(const complete_stop *s, size_t at)
 {
     for (int64_t i = hpc_token_at(&s->tokens, at); i < s->tokens.n; i++)
@@ -319,7 +319,7 @@ static bool is_spelled(const complete_stop *s, const hpc_token *t, const char *w
     return t->n == strlen(word) && memcmp(s->text.data + t->at, word, t->n) == 0;
 }
 
-/* What goes on with a statement behind its block. */
+/* True if the token continues a statement after its block. */
 static bool goes_on(const complete_stop *s, const hpc_token *t)
 {
     static const char *const words[] = {"else", "catch", "while", ",", ")", "(", "]", "=", NULL};
@@ -328,7 +328,7 @@ static bool goes_on(const complete_stop *s, const hpc_token *t)
     return false;
 }
 
-/* Behind a block; as long as nothing follows it, it may go on. */
+/* Ends after a block, if the text after it does not continue the statement. */
 static void end_behind_block(finder *x, const hpc_bracket *b)
 {
     const hpc_token *next = code_behind(x->s, b->end);

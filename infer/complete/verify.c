@@ -280,7 +280,7 @@ out:
     return rc;
 }
 
-/* Whether a loop, or the line of its directive, is in the completion [at, end) at least in part. */
+/* True if a loop, or the line of its directive, is at least partly in the completion [at, end). */
 static bool reaches(const hpc_pragma_loop *l, const hpc_buf *text, size_t at, size_t end)
 {
     while (end < text->n && strchr(" \t\r\n", text->data[end])) end++;

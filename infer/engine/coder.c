@@ -42,7 +42,7 @@ static int add_mark(hpc_ids *ids, int32_t id)
     return rc;
 }
 
-/* The first text of a sample begins one for the tokenizer, behind a mark or not. */
+/* The first text of a sample begins a text for the tokenizer, even after a mark. */
 int hpc_coder_encode(hpc_ids *out, const hpc_coder *c, const hpc_sample *s)
 {
     int rc = HPC_OK;

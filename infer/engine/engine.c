@@ -199,11 +199,11 @@ static int begin_waiting(hpc_engine *e)
     return HPC_OK;
 }
 
-/* Tokens that must have come before for what came behind them to be guessed, and so many as say no
- * more than fewer would. */
+/* Least number of matching tokens for a draft, and a number above which more matches add no
+ * evidence. */
 enum { ALIKE = 1, ALIKE_MOST = 32 };
 
-/* How many tokens before this place are as the last of the text. */
+/* Number of tokens before this position that equal the last tokens of the text. */
 static int64_t alike_before(const running *x, int64_t at)
 {
     int64_t n = 0;
@@ -212,8 +212,8 @@ static int64_t alike_before(const running *x, int64_t at)
     return n;
 }
 
-/* Where most before it is as the last tokens are, and latest, the text is guessed to go on as
- * there: as many tokens as are alike. They go behind the text; how many. */
+/* Appends a draft: the tokens after the longest earlier match of the last tokens (the latest of
+ * equal length), as many as match. Returns the number of drafted tokens. */
 static int64_t guess_ahead(running *x, int64_t most)
 {
     int64_t left = x->r.most - x->made - 1, found = 0, alike = ALIKE - 1;
@@ -368,7 +368,7 @@ static int tell(hpc_engine *e, running *x, const float *logits)
     return HPC_OK;
 }
 
-/* All are told, whatever happens to one. */
+/* Passes the results to all requests, even if one fails. */
 static int tell_all(hpc_engine *e)
 {
     const float *logits = e->batch.logits;

@@ -1,11 +1,11 @@
 /*
- * engine.h: generates continuations of many texts at once with one model.
+ * engine.h: generates continuations for many prompts concurrently with one model.
  *
- * A request has the tokens of a prompt and the wanted length and form of its continuation. A step
- * computes pieces of prompts, and one token for each request with a complete prompt. Beginnings
- * that texts share come from the cache (pages.h). Requests without room wait in order of arrival;
- * a request also waits while another one computes pages of its prefix.
- * The tokens of a request, and the bits of its logits, do not depend on other requests.
+ * A request is a token prompt plus sampling and stop options. A step computes parts of prompts, and
+ * one token for each request with a complete prompt. Prefixes that texts share come from the cache
+ * (pages.h). Requests that do not fit in the cache wait in order of arrival; a request also waits
+ * while another one computes pages of its prefix. The tokens of a request, and the bits of its
+ * logits, do not depend on other requests.
  *
  * The engine handles tokens, not text. One thread at a time.
  */
@@ -32,9 +32,10 @@ typedef struct hpc_engine_options {
     int64_t cache_tokens;      /* for all texts, rounded up to pages; 0: one text of full length */
     int64_t batch_tokens;      /* at most in one step; 0: 512 */
     int64_t requests;          /* at most at once; 0: 16 */
-    int64_t guess;             /* most draft tokens of a step, over all requests: those after the
-                                * latest longest earlier match of the last tokens, at most as many
-                                * as match. They take rows of a step and change no result. */
+    int64_t guess;             /* draft tokens per step at most, over all requests. They repeat the
+                                * text after the longest earlier match of the last tokens (the
+                                * latest of equal length), at most as many tokens as match. Drafts
+                                * take rows of a step and change no result */
     /* The open files of the model, which must outlive the engine; NULL: the engine opens them. */
     const hpc_model_files *files;
 } hpc_engine_options;
@@ -54,7 +55,7 @@ typedef enum hpc_finish {
 
 typedef struct hpc_request {
     const int32_t *token; /* [n], copied; n at least 1 */
-    int64_t n, most;      /* most: new tokens */
+    int64_t n, most;      /* most: new tokens at most; fewer if model or cache allow fewer */
     hpc_sampling sampling;
     uint32_t sample;     /* number of this answer among several to one prompt */
     const int32_t *stop; /* [stop_n]: tokens that end it; must stay valid until it has ended */
@@ -75,8 +76,9 @@ typedef struct hpc_request {
     void *user;
 } hpc_request;
 
-/* Must not be called from a callback. HPC_E_ARG: a token beyond the vocabulary, or a text that
- * exceeds the limit of the model or of the cache. */
+/* Must not be called from a callback. HPC_E_ARG: no prompt token or no new token; a token beyond
+ * the vocabulary; a prompt that exceeds the limit of the model or of the cache; a bias or sampling
+ * option that is not valid. */
 int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id);
 /* The request ends before the next step, with HPC_FINISH_CANCELLED. Must not be called from a
  * callback. Ids of ended requests are accepted. */

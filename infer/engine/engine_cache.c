@@ -1,5 +1,5 @@
 /*
- * Copies of the KV cache: pages of a text out of it and into it, so that they outlive the engine.
+ * Copies pages of the KV cache out of an engine and into it, so that they outlive it.
  */
 #include <stdio.h>
 #include <string.h>

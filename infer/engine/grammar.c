@@ -39,7 +39,7 @@ struct hpc_grammar {
     uint32_t *none;  /* [words] */
     hpc_buf owed;    /* what has to be spelled first, */
     size_t owed_at;  /* so much of which has been, */
-    uint32_t *owing; /* [words]: and the mask until all of it has; NULL: nothing is owed */
+    uint32_t *owing; /* [words]: mask until `owed` is spelled; NULL: no owed bytes */
     uint64_t now;
     hpc_grammar_counts counts;
 };

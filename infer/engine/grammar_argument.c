@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-enum part { OPEN, COLON, BODY, TAIL }; /* a head or not; behind what may be its colon */
+enum part { OPEN, COLON, BODY, TAIL }; /* head, or none; after its possible colon */
 enum head { NO_HEAD, HEAD, HEAD_WORD, HEAD_BLANK, HEAD_ARGUMENT, HEAD_CALLED, HEAD_MEMBER };
 enum item { WANTED, NAME, BEHIND, QUALIFIED, ARROW, MEMBER };
-/* What the last token of an expression was; NOTHING: there is none yet. */
+/* kind of the last token of an expression; NOTHING: none yet */
 enum solid { NOTHING, OPERAND, STAR, COLONS, OPENER, OPERATOR };
 enum { NEST_MOST = 32, QUESTIONS_MOST = 15 };
 
@@ -71,7 +71,7 @@ static const openmp_words *choice_words(const grammar_directive *d)
     return d->part == TAIL ? &form_of(d)->tail_words : &form_of(d)->words;
 }
 
-/* Whether its identifiers are looked into. */
+/* True if its identifiers are restricted. */
 static bool is_spelled(const grammar_directive *d)
 {
     return d->rule && d->body != BODY_CHOICE && d->body != BODY_ANYTHING && !form_of(d)->made_up;
@@ -111,7 +111,7 @@ static bool open_bracket(grammar_directive *d, uint8_t c)
     return true;
 }
 
-/* Not behind an operator; (int *), a[:] and f() are fine. */
+/* Not allowed after an operator; (int *), a[:] and f() are accepted. */
 static bool close_bracket(grammar_directive *d, uint8_t c)
 {
     bool fits = d->solid == OPERAND || (d->solid == STAR && c == ')') ||
@@ -366,7 +366,7 @@ static bool is_in_name(const char *name, const char *word)
     return false;
 }
 
-/* What is no word of OpenMP's names no variable either. */
+/* An unknown word is not a variable either. */
 static bool takes_any_head(const grammar_directive *d)
 {
     return form_of(d)->head_any && (!d->rule || form_of(d)->body == BODY_ANYTHING);
@@ -418,7 +418,7 @@ static bool go_on_with_head_word(grammar_directive *d, uint8_t c)
     return step_head_phrase(d, &d->name, c) || d->identifier;
 }
 
-/* Behind a word, and perhaps blanks: one word more of the same phrase, or another one. */
+/* After a word and optional blanks: another word of the same phrase, or another phrase. */
 static bool head_word_again(grammar_directive *d, uint8_t c, uint8_t flags)
 {
     grammar_phrase longer = d->name;
@@ -515,8 +515,8 @@ static bool close_argument(grammar_directive *d)
     return true;
 }
 
-/* The head's colon has come before c; but :: is one token, and the name before it of another kind.
- * What the first of them was in the body, the second is as well. */
+/* The head's colon precedes c. But :: is one token, and the name before it is qualified. If the
+ * first colon is accepted in the body, so is the second. */
 static bool behind_colon(grammar_directive *d, uint8_t c)
 {
     bool names = takes_any_head(d);

@@ -7,20 +7,19 @@
  *
  * A semicolon occurs in the parentheses of a `for`, and in C++ in those of an `if` or a `switch`.
  * In other parentheses it means that their closer is missing or stands in a branch that is not
- * taken. Macros that take a semicolon as an argument are rare.
+ * taken. Few macros take a semicolon as an argument.
  *
  * A macro may open a bracket that another macro closes, so brackets in a directive do not count for
  * the surrounding text. They must balance among themselves, since "#define SQUARE(x) ((x) * (x)"
  * and a pragma with an unmatched closer are errors; open ones are forgotten at the end of the line.
- * A macro that consists of a closer is rejected: such macros are rare, and most closers there are
- * mistakes.
+ * A macro that consists of a closer is rejected, because most closers there are mistakes.
  */
 #include "infer/engine/grammar_priv.h"
 
 #include <string.h>
 
 enum { CODE, LINE_COMMENT, BLOCK_COMMENT, STRING, CHARACTER, DELIMITER, RAW };
-/* The word that ends here, as far as a quote behind it means something else. */
+/* Kind of the word that ends here, as far as it changes the meaning of a quote after it. */
 enum { NO_WORD, SOME_WORD, NUMBER, SMALL_U, U8, PREFIX, RAW_PREFIX };
 
 /* Kinds of open brackets. A parenthesis that may hold semicolons is 0, as what is not open. */
@@ -79,7 +78,7 @@ static bool open_bracket(grammar_brackets *b, unsigned kind)
     return true;
 }
 
-/* Whether c closes the bracket below `at`. */
+/* True if c closes the bracket below `at`. */
 static bool closes(const grammar_brackets *b, unsigned at, uint8_t c)
 {
     unsigned kind = get(b, at - 1);
@@ -97,7 +96,7 @@ static bool close_bracket(grammar_brackets *b, uint8_t c)
     return true;
 }
 
-/* Whether the innermost bracket may have no semicolon in it. */
+/* True if the innermost bracket may not contain a semicolon. */
 static bool holds_none(const grammar_brackets *b)
 {
     unsigned kind = b->depth > 0 ? get(b, b->depth - 1) : CURLY;
@@ -137,9 +136,9 @@ static uint8_t word_with(uint8_t word, uint8_t c)
     }
 }
 
-/* The word that ends here, or ended before blanks, as far as it is one that a parenthesis with
- * semicolons stands behind: of `heads[w - 1]` n letters have come. Behind '_' a `for` may begin, as
- * in cilk_for. Before that of `constexpr` an `if` has come. */
+/* The word that ends here, or ended before blanks, if it precedes a parenthesis with semicolons:
+ * the first n letters of `heads[w - 1]`. A `for` may begin after '_', as in cilk_for. `constexpr`
+ * counts only after `if`. */
 enum { NO_HEAD, NEW_HEAD, LATER_HEAD, OTHER_HEAD, HEAD_LETTERS = 16 };
 static const char *const heads[] = {"for", "if", "switch", "constexpr"};
 
@@ -181,7 +180,7 @@ static void begin_directive(grammar_brackets *b)
     b->line_start = 0;
 }
 
-/* Neither of a word, nor a blank, nor behind a slash that begins a comment. */
+/* A byte outside words, blanks and comments. */
 static bool step_other(grammar_brackets *b, uint8_t c)
 {
     uint8_t word = b->word, head = b->head;
@@ -351,8 +350,8 @@ static bool may_end(const grammar_state *s)
            (!b->directive || b->begun_directive);
 }
 
-/* Only closers, semicolons and too many openers are ever refused; some modes lack what ends them.
- */
+/* Only closers, semicolons and too many openers are ever rejected; some modes never see their
+ * end. */
 static uint32_t any_of(const grammar_state *s, size_t most)
 {
     const grammar_brackets *b = &s->brackets;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum phase { INDENT, SENTINEL, WORD, BETWEEN, ARGUMENT, RETURN, DONE };
-/* What came last, between words. PART: of a name that goes on. */
+/* The last element between words. PART: of a name that may continue. */
 enum last { NOTHING, PART, NAME, CLAUSE, CLOSED, COMMA };
 
 static const openmp_word sentinels[] = {{"pragma omp", 0}};
@@ -205,7 +205,7 @@ static bool step(grammar_state *s, uint8_t c)
 {
     grammar_directive *d = &s->directive;
 
-    if (d->escape && !d->quote) { /* a line that goes on: as if it had not ended */
+    if (d->escape && !d->quote) { /* a continued line: as if it had not ended */
         d->escape = c == '\r';
         return c == '\r' || c == '\n';
     }
@@ -231,7 +231,7 @@ static bool step(grammar_state *s, uint8_t c)
     }
 }
 
-/* The last line of the text, with those before that it goes on from. */
+/* Start of the last line of the text, including the lines that it continues. */
 static size_t last_line(const char *text, size_t n)
 {
     size_t at = n;

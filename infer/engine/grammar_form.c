@@ -1,5 +1,5 @@
 /*
- * grammar_form.c: the forms that arguments of OpenMP's directives and clauses have.
+ * grammar_form.c: table of the argument forms of OpenMP's directives and clauses.
  */
 #include "infer/engine/grammar_openmp.h"
 

@@ -11,18 +11,18 @@
 enum { LEVELS = 64, DIGITS = 18, EXPONENT_DIGITS = 2 };
 enum {
     VALUE,          /* wanted */
-    VALUE_OR_CLOSE, /* behind [ */
-    KEY_OR_CLOSE,   /* behind { */
+    VALUE_OR_CLOSE, /* after [ */
+    KEY_OR_CLOSE,   /* after { */
     KEY,            /* wanted */
     COLON,          /* wanted */
-    MORE,           /* behind a value: a comma, or the end of what it is in */
+    MORE,           /* after a value: a comma, or the end of its list or object */
     STRING,
-    ESCAPE,   /* behind a backslash */
+    ESCAPE,   /* after a backslash */
     HEX,      /* of \u */
     SECOND,   /* half of a pair: its backslash */
     SECOND_U, /* and its u */
     MINUS,    /* and no digit yet */
-    ZERO,     /* behind which no digit comes */
+    ZERO,     /* no digit may follow */
     WHOLE,    /* digits before the point */
     POINT,    /* and no digit yet */
     FRACTION, /* digits */
@@ -105,7 +105,7 @@ static bool step_word(grammar_json *j, uint8_t c)
     return word[++j->digits] ? true : end_value(j);
 }
 
-/* Behind a value of a list or an object. */
+/* After a value in a list or an object. */
 static bool step_more(grammar_json *j, uint8_t c)
 {
     if (c != ',') return close_level(j, c);
@@ -121,8 +121,8 @@ static bool end_string(grammar_json *j)
     return go(j, COLON);
 }
 
-/* How many bytes follow the first of a character, and in which range the next one is: neither
- * overlong forms nor surrogates nor what lies behind U+10FFFF. */
+/* Sets the number of continuation bytes of a character and the range of the next one: overlong
+ * forms, surrogates and code points above U+10FFFF are excluded. */
 static bool begin_character(grammar_json *j, uint8_t c)
 {
     if (c < 0xc2 || c > 0xf4) return false;
@@ -161,7 +161,7 @@ static bool is_high(uint16_t unit)
     return unit >= 0xd800 && unit < 0xdc00;
 }
 
-/* j->unit keeps the digits so far; behind the first half of a pair, j->word is 1. */
+/* j->unit holds the digits so far; after the first half of a pair, j->word is 1. */
 static bool end_hex(grammar_json *j)
 {
     uint16_t unit = j->unit;
@@ -172,8 +172,8 @@ static bool end_hex(grammar_json *j)
     return unit != 0 && go(j, j->word ? SECOND : STRING);
 }
 
-/* A second half comes just behind a first one; what can be neither is refused at the digit that
- * says so, or it would be a dead end. */
+/* A second half follows its first half directly. A digit after which neither is possible is
+ * rejected at once, to avoid a dead end. */
 static bool step_hex(grammar_json *j, uint8_t c)
 {
     uint8_t lower = c | 0x20;

@@ -1,19 +1,19 @@
 /*
  * grammar_name.c: restricts the identifiers of an argument to a set of names.
  *
- * A lexer runs beside the automaton for lists and expressions. It distinguishes names, which must
- * come from the set; members after '.' and '->' and numbers, which are free; and all other bytes.
- * The kind of entity that a name refers to is not known here.
+ * A lexer runs in parallel with the automaton for lists and expressions. It distinguishes names,
+ * which must come from the set; members after '.' and '->' and numbers, which are free; and all
+ * other bytes. The kind of entity that a name refers to is not known here.
  */
 #include "infer/engine/grammar_openmp.h"
 
 #include <string.h>
 
-/* What came last. OPERAND: what has members; CONSTANT: what has none; MINUS: of an arrow; OF: a
- * member is wanted. */
+/* What came last. OPERAND: has members; CONSTANT: has none; MINUS: of an arrow; OF: requires a
+ * member. */
 enum mode { NOTHING, NAME, MEMBER, NUMBER, OPERAND, CONSTANT, MINUS, OF };
 
-/* The first of the rows [lo, hi) that has c or more behind what has come. */
+/* The first of the rows [lo, hi) with a byte of at least c after the text so far. */
 static uint16_t row_from(const grammar_spelling *s, const hpc_grammar_rule *r, int c)
 {
     uint16_t lo = s->lo, hi = s->hi;
@@ -62,7 +62,7 @@ static bool step_word(grammar_spelling *s, const hpc_grammar_rule *r, uint8_t c)
     }
 }
 
-/* Behind a word, or where none is. */
+/* The mode after a word, or without one. */
 static uint16_t mode_behind(uint16_t mode, uint8_t c)
 {
     bool has_members = mode == NAME || mode == MEMBER || mode == OPERAND;

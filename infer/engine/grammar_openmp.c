@@ -1,9 +1,8 @@
 /*
- * grammar_openmp.c: OpenMP 5.2 for C and C++: which directives there are, and which clauses each
- * of them takes.
- *
- * A combined directive takes what its parts take, but for what openmp_clauses_of takes
- * away. Left out are clauses that C does not have, and spellings that 5.0 had dropped.
+ * grammar_openmp.c: tables of OpenMP 5.2 for C and C++: the directives, and the clauses that each
+ * accepts. A combined directive accepts the clauses of its parts, except those that
+ * openmp_clauses_of removes. The tables omit clauses that C does not have, and spellings that 5.0
+ * dropped.
  */
 #include "infer/engine/grammar_openmp.h"
 
@@ -507,8 +506,8 @@ void openmp_clauses_of(uint64_t set[2], uint8_t directive)
     for (unsigned p = 0; p < P_N; p++)
         for (const uint8_t *c = taken[p]; of >> p & 1 && *c; c++)
             set[(*c - 1) / 64] |= (uint64_t)1 << (*c - 1) % 64;
-    /* A parallel region waits at its end, and its threads are not those that a task belongs to;
-     * only a target around it can go on without it. */
+    /* A parallel region waits at its end, and its threads are not those that a task belongs to.
+     * Only an enclosing target can continue without waiting. */
     if (parallel && !target) take_away(set, C_NOWAIT);
     if (parallel && !target) take_away(set, C_IN_REDUCTION);
     if (parallel && target) take_away(set, C_COPYIN);

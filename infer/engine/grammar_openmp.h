@@ -1,8 +1,8 @@
 /*
- * grammar_openmp.h: what OpenMP 5.2 has for C and C++, as tables: directives and their clauses
- * (grammar_openmp.c), the forms of arguments (grammar_form.c), and how bytes are led
- * through an argument (grammar_argument.c) and the names in it (grammar_name.c).
- * grammar_directive.c has the line around it.
+ * grammar_openmp.h: tables of OpenMP 5.2 for C and C++: directives and their clauses
+ * (grammar_openmp.c), the forms of arguments (grammar_form.c), and the automata for an argument
+ * (grammar_argument.c) and the names in it (grammar_name.c). grammar_directive.c handles the line
+ * around an argument.
  */
 #ifndef HPC_INFER_GRAMMAR_OPENMP_H
 #define HPC_INFER_GRAMMAR_OPENMP_H
@@ -10,24 +10,23 @@
 #include "infer/engine/grammar_priv.h"
 
 /* ---- forms of arguments -----------------------------------------------------------------------
- * "(head: body)", "(body: tail)" or "(body)", where a head is words with commas between.
- */
+ * "(head: body)", "(body: tail)" or "(body)"; a head is a list of words separated by commas. */
 typedef enum openmp_body {
     BODY_NONE,
-    BODY_NAMES,       /* of variables, with commas between */
-    BODY_PLACES,      /* the same with members, array sections and what pointers point to */
+    BODY_NAMES,       /* variables, separated by commas */
+    BODY_PLACES,      /* also members, array sections and dereferenced pointers */
     BODY_EXPRESSION,  /* one */
-    BODY_EXPRESSIONS, /* with commas between */
+    BODY_EXPRESSIONS, /* separated by commas */
     BODY_CHOICE,      /* one word of `words` */
-    BODY_ANYTHING     /* balanced */
+    BODY_ANYTHING     /* balanced brackets */
 } openmp_body;
 
-enum {                    /* of words: */
+enum {                    /* flags of a word: */
        WORD_BEFORE = 1,   /* a comma and another word may follow */
        WORD_LAST = 2,     /* the colon may follow */
        WORD_ALONE = 4,    /* the end may follow, without a colon */
        WORD_EMPTY = 8,    /* the end may follow its colon */
-       WORD_VECTOR = 16,  /* behind its colon are expressions, whatever the form says */
+       WORD_VECTOR = 16,  /* expressions follow its colon, whatever the form's body is */
        WORD_ARGUMENT = 32 /* parentheses may follow; of a choice: the tail */
 };
 typedef struct openmp_word {
@@ -41,15 +40,15 @@ typedef struct openmp_words {
 
 typedef struct openmp_form {
     openmp_words head;
-    bool head_must;  /* there is one */
-    bool head_any;   /* any identifier is a last word of one */
-    bool head_named; /* its words must be in the directive's name */
-    bool optional;   /* the whole argument may be left out */
+    bool head_must;  /* the head is required */
+    bool head_any;   /* any identifier may be the last word of a head */
+    bool head_named; /* words of the head must be in the directive's name */
+    bool optional;   /* the whole argument may be omitted */
     bool single;     /* one name or place */
-    bool made_up;    /* a name of no variable */
+    bool made_up;    /* the name of no variable */
     openmp_body body;
     openmp_words words;
-    openmp_body tail; /* behind a colon; or behind a comma: */
+    openmp_body tail; /* after a colon, or with tail_comma after a comma */
     bool tail_comma;
     openmp_words tail_words;
 } openmp_form;
@@ -102,8 +101,8 @@ extern const openmp_form openmp_forms[];
 typedef struct openmp_clause {
     const char *text;
     uint8_t form;  /* openmp_form_id */
-    uint8_t group; /* not 0: of all with this number, one at most */
-    bool many;     /* may come more than once */
+    uint8_t group; /* not 0: at most one clause of each group */
+    bool many;     /* may occur more than once */
 } openmp_clause;
 extern const openmp_clause openmp_clauses[]; /* sorted by strcmp */
 extern const uint8_t openmp_clause_n;        /* at most 128 */
@@ -111,41 +110,40 @@ extern const uint8_t openmp_clause_n;        /* at most 128 */
 enum { OPENMP_ANY_CLAUSE = 255 };
 typedef struct openmp_directive {
     const char *text;
-    uint64_t of;      /* what it is combined of */
+    uint64_t of;      /* the directives that it combines */
     uint8_t form;     /* of its own argument */
-    uint8_t needs[4]; /* one of these clauses, plus one, or OPENMP_ANY_CLAUSE; 0: no more of them */
+    uint8_t needs[4]; /* required: one of these clauses plus one, or OPENMP_ANY_CLAUSE; 0: end */
 } openmp_directive;
 extern const openmp_directive openmp_directives[]; /* sorted by strcmp */
 extern const uint8_t openmp_directive_n;
 
-/* Bit c % 64 of word c / 64: the directive takes clause c. */
+/* Bit c % 64 of set[c / 64]: the directive accepts clause c. */
 void openmp_clauses_of(uint64_t set[2], uint8_t directive);
-/* How often it may come: an `if` once for each part of the directive that takes one. */
+/* How often the clause may occur: an `if` once for each part of the directive that accepts one. */
 int openmp_clause_most(uint8_t directive, uint8_t clause);
 
-/* ---- ways through them ------------------------------------------------------------------------
- * Rows whose first member is their text; one blank stands there for any number of them.
- */
+/* ---- matching of rows -------------------------------------------------------------------------
+ * The first member of a row is its text; one blank in it stands for any number of blanks. */
 typedef struct openmp_rows {
     const void *row;
     size_t row_bytes;
     uint8_t n;
 } openmp_rows;
 grammar_phrase openmp_phrase_begin(const openmp_rows *rows);
-/* False: no row goes on with this byte, and [lo, hi) is empty. */
+/* False: no row continues with this byte, and [lo, hi) is empty. */
 bool openmp_phrase_step(grammar_phrase *p, const openmp_rows *rows, uint8_t byte);
-/* Row p->lo is what has come. */
+/* True if row p->lo has been matched completely. */
 bool openmp_phrase_is_whole(const grammar_phrase *p, const openmp_rows *rows);
 
-/* Behind the opening parenthesis. */
+/* Starts after the opening parenthesis. */
 void openmp_argument_begin(grammar_directive *d, uint8_t form);
-/* d->nested and *closed tell where it is: the last step closes the argument. */
+/* Depends on d->nested; *closed: this byte closes the argument. */
 bool openmp_argument_step(grammar_directive *d, uint8_t byte, bool *closed);
 uint32_t openmp_argument_any_of(const grammar_directive *d);
 
-/* Of lists and expressions, with d->rule: the same byte first goes here. */
+/* The steps for lists and expressions with d->rule: every byte is passed here first. */
 bool openmp_name_step(grammar_directive *d, uint8_t byte);
-/* No name has begun that may not end. */
+/* True unless an incomplete name has begun. */
 bool openmp_name_is_whole(const grammar_directive *d);
 uint32_t openmp_name_any_of(const grammar_directive *d);
 

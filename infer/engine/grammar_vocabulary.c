@@ -42,7 +42,7 @@ uint32_t grammar_class(uint8_t c)
 
 /* ---- what tokens stand for ------------------------------------------------------------------- */
 
-/* Behind other text, and whether it loses a blank where it is the first. */
+/* Adds a token's text after other text, and detects whether it loses a blank at the beginning. */
 static int add_piece(hpc_vocabulary *v, const hpc_tokenizer *t, hpc_text *text, hpc_buf *alone,
                      int32_t id)
 {
@@ -244,7 +244,7 @@ static void mark(grammar_walk *w, uint32_t from, uint32_t to, whose those)
             w->bits[id[k] / 32] |= 1u << id[k] % 32;
 }
 
-/* As if all of what is owed up to this depth had been spelled. */
+/* As if all owed bytes up to this depth had been spelled. */
 static uint32_t any_of(const grammar_walk *w, int depth)
 {
     return (size_t)depth < w->owed_n ? 0 : w->kind->any_of(&w->state[depth], w->v->longest);
@@ -284,7 +284,8 @@ void grammar_walk_all(grammar_walk *w)
     walk(w, 0, (uint32_t)w->v->node_n, 0, ALL);
 }
 
-/* What loses a blank is looked up behind it. The blank alone may come: it adds nothing, once. */
+/* Tokens that lose a blank are looked up without it. The blank alone is allowed once; it adds
+ * nothing. */
 void grammar_walk_begin(grammar_walk *w)
 {
     const vocabulary_node *node = w->v->node;

@@ -13,8 +13,8 @@
 enum { NONE = -1 };
 
 typedef struct page {
-    int32_t parent, children; /* of what is known */
-    int32_t next;             /* of those with the same hash; of those that are empty */
+    int32_t parent, children; /* among known pages */
+    int32_t next;             /* next with the same hash, or next empty page */
     int32_t older, newer;     /* where listed */
     int32_t holders;
     bool known, listed;
@@ -208,7 +208,7 @@ static void give_up(hpc_pages *p, int32_t k)
     p->count.empty++;
 }
 
-/* There is one: what is idle can all be taken, one after the other. */
+/* Takes a page. One is available, because all idle pages can be taken one after the other. */
 static int32_t take(hpc_pages *p)
 {
     int32_t k = p->empty;

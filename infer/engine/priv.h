@@ -14,10 +14,10 @@ enum { ENGINE_PAGE = HPC_ENGINE_PAGE };
 typedef struct engine_model {
     hpc_model_config c;
     hpc_dtype weights;
-    hpc_model_files *own;         /* opened for it alone; or the caller's: */
-    const hpc_model_files *files; /* of a packed file its parameters lie there, */
-    const hpc_packed *packed;     /* which is this one */
-    hpc_weights *from;            /* else, while it is opened */
+    hpc_model_files *own;         /* opened for this engine alone, or NULL */
+    const hpc_model_files *files; /* `own` or the caller's; read in place if packed */
+    const hpc_packed *packed;     /* NULL: `files` is not a packed file */
+    hpc_weights *from;            /* of other files, while the model is opened */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;
@@ -28,14 +28,14 @@ typedef struct engine_model {
 int engine_model_open(engine_model *m, const hpc_engine_options *o);
 void engine_model_close(engine_model *m);
 
-/* What a run computes; the arrays are as long as the model's shape has them. */
+/* Input and output of a run; the model's shape gives the lengths of the arrays. */
 typedef struct engine_batch {
     int32_t *token, *pos, *slot; /* [tokens] */
     int32_t *start;              /* [sequences + 1] */
     int32_t *len, *page;         /* [sequences], [sequences, sequence_pages] */
-    int32_t *output;             /* [outputs]: which tokens' logits are wanted */
+    int32_t *output;             /* [outputs]: tokens whose logits are computed */
     int64_t token_n, sequence_n, output_n;
-    float *logits; /* [outputs, vocab]: what comes of it */
+    float *logits; /* [outputs, vocab]: the result */
 } engine_batch;
 
 int engine_batch_create(engine_batch *b, const engine_model *m);
@@ -45,13 +45,13 @@ int engine_model_run(engine_model *m, engine_batch *b);
 typedef struct running {
     hpc_request r;
     int64_t id;
-    int32_t *text; /* the prompt, then tokens made, then guessed ones */
-    int64_t n;     /* tokens of the prompt and made */
+    int32_t *text; /* the prompt, then generated tokens, then guessed ones */
+    int64_t n;     /* tokens of the prompt and generated ones */
     int64_t made;
     int64_t done;    /* tokens in the cache */
-    int64_t take;    /* tokens that this step computes, guessed ones included */
-    int64_t guessed; /* of these */
-    int64_t wants;   /* rows of logits */
+    int64_t take;    /* tokens computed in this step, guessed ones included */
+    int64_t guessed; /* number of guessed tokens among `take` */
+    int64_t wants;   /* rows of logits to compute */
     bool begun, cancelled, over;
     hpc_past past;
 } running;

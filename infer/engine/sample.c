@@ -1,6 +1,6 @@
 /*
- * sample.c: logits become weights relative to the largest, those who may be drawn
- * come off a heap, likeliest first, and a number picks one of them.
+ * sample.c: sampling from logits. Logits become weights relative to the largest. A heap yields the
+ * candidates, most probable first, and a random number selects one.
  */
 #include "infer/engine/sample.h"
 

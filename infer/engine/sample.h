@@ -41,7 +41,7 @@ typedef struct hpc_bias { /* added to the logit of a token; -infinity excludes i
 typedef struct hpc_choice {
     const float *logits;     /* [vocab] */
     const uint32_t *allowed; /* bit t % 32 of word t / 32 is token t's; NULL: all */
-    const hpc_bias *bias;    /* [bias_n] */
+    const hpc_bias *bias;    /* [bias_n], as hpc_bias_check accepts */
     int64_t bias_n;
     const int32_t *past; /* tokens before this one, for `repeat` */
     int64_t past_n;

@@ -12,7 +12,7 @@ struct hpc_text {
     const hpc_tokenizer *t;
     char **stop;
     int64_t stop_n, stop_cap;
-    int32_t anchor;  /* what tokens within a text are decoded behind */
+    int32_t anchor;  /* token after which the tokens of a text are decoded */
     size_t anchor_n; /* its bytes */
     bool begins, stopped;
     hpc_buf pending, pair;
@@ -103,7 +103,7 @@ static int decode(hpc_text *x, int32_t token)
 
 /* ---- what waits ------------------------------------------------------------------------------ */
 
-/* Where the first stop string begins; n: there is none. */
+/* Offset of the first stop string, or n. */
 static size_t find_stop(const hpc_text *x)
 {
     size_t n = x->pending.n, found = n;

@@ -58,7 +58,7 @@ static int parse_one(state *z, int64_t k, const hpc_check_flags *flags)
     TRY(edits_drop_pragmas(&drop, z->f->text, l->at));
     TRY(edits_apply(&text, &drop, z->f->text, z->f->n));
     TRY(edits_direct(&put, z->f->text, l));
-    size_t gap = l->at; /* what was taken out stood before it */
+    size_t gap = l->at; /* the removed text precedes the loop */
     for (int64_t i = 0; i < drop.n; i++) {
         gap -= drop.item[i].drop;
         for (size_t at = drop.item[i].at; at < drop.item[i].at + drop.item[i].drop; at++)
@@ -119,8 +119,8 @@ static const char *folder_of(hpc_arena *a, const char *path)
     return slash ? hpc_arena_text(a, "%.*s", (int)(slash - path), path) : ".";
 }
 
-/* The first error of a compiler's messages; NULL: there is none. *line: in the file; 0: the error
- * is elsewhere, and the message begins with the place. */
+/* The first error in a compiler's messages, or NULL. *line: its line in the file; 0: the error is
+ * elsewhere, and the message begins with the location. */
 static const char *first_error(hpc_arena *a, const hpc_buf *said, uint32_t *line)
 {
     static const char own[] = "<stdin>:", mark[] = "error: ";
@@ -152,7 +152,7 @@ static int compile(state *z, const hpc_buf *text, const char **message, uint32_t
     *message = NULL;
     argv[m++] = z->compiler;
     for (int64_t k = 0; k < n; k++) argv[m++] = z->c->flags->item[k];
-    /* Clauses are checked behind the syntax: -fsyntax-only would not see default(none). */
+    /* Clauses are checked after the syntax: -fsyntax-only would miss default(none). */
     static const char *const last[] = {"-fopenmp", "-w", "-O0", "-S", "-o", "/dev/null", "-x"};
     for (size_t k = 0; k < sizeof last / sizeof *last; k++) argv[m++] = last[k];
     argv[m++] = cpp ? "c++" : "c";

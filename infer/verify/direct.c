@@ -1,5 +1,6 @@
 /*
- * direct.c: which loops have a directive to try, and the file with the directives of some.
+ * direct.c: selects the loops with a directive to try, and writes the file with the directives of
+ * some of them.
  */
 #include <string.h>
 

@@ -55,7 +55,7 @@ static size_t line_before(const char *text, size_t at)
     return at;
 }
 
-/* Whether the line that ends at `end` goes on in the next. */
+/* True if the line that ends at `end` continues in the next. */
 static bool goes_on(const char *text, size_t end)
 {
     while (end > 0 && (text[end - 1] == '\r' || text[end - 1] == ' ')) end--;

@@ -1,5 +1,5 @@
 /*
- * evidence.c: lines of evidence that are added to a loop after it was judged.
+ * evidence.c: adds lines of evidence to a loop that has a verdict.
  */
 #include <stdio.h>
 #include <string.h>

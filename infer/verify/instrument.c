@@ -1,7 +1,7 @@
 /*
- * instrument.c: puts the calls of witness/witness.h into a file: around each loop, at the head of
- * its body, and the variables that an iteration may share with another. Everything goes where the
- * loop is, on its own lines.
+ * instrument.c: inserts the calls of witness/witness.h into a file: around each loop, at the start
+ * of its body, and for the variables that iterations may share. All insertions are on the loop's
+ * own lines.
  */
 #include <ctype.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Where the clause's list begins and how long it is; from is moved behind it. */
+/* The text and length of a clause's list; moves *from after it. */
 static const char *next_clause(const char **from, const char *kind, size_t *n)
 {
     size_t m = strlen(kind);
@@ -115,7 +115,7 @@ static int put_item(site *s, const char *kind, const char *p, size_t n)
     const char *open = memchr(p, '[', n), *colon = memchr(p, ':', n);
     const char *close = open ? memchr(open, ']', n - (size_t)(open - p)) : NULL;
     size_t word = open ? (size_t)(open - p) : n;
-    for (int k = 0; k < s->variables_n; k++) { /* a loop's own variable is nobody else's */
+    for (int k = 0; k < s->variables_n; k++) { /* a loop's own variable is private */
         const char *own = name_of(s, s->variable[k]);
         if (strlen(own) == n && strncmp(own, p, n) == 0) return 0;
     }
@@ -177,7 +177,7 @@ static bool is_own(const site *s, int32_t symbol)
     return false;
 }
 
-/* Whether node i gives a variable another value, or its address away. */
+/* The symbol that node i modifies or takes the address of, or -1. */
 static int32_t changed_by(const hpc_tree *t, int32_t i)
 {
     const hpc_tree_node *d = &t->node[i];
@@ -364,7 +364,7 @@ static void find_body(site *s)
     }
 }
 
-/* Behind a statement's ';', which its node does not hold. */
+/* Position after a statement's ';', which its node does not include. */
 static size_t statement_end(const hpc_verify_file *f, const hpc_tree_node *d)
 {
     size_t at = d->to;

@@ -1,13 +1,13 @@
 /*
- * priv.h: what the files of infer/verify share: a scratch copy of a program's folder that commands
- * run in, a file with things inserted, evidence.
+ * priv.h: shared by infer/verify: a scratch copy of a program's folder for running commands, edits
+ * of a file, and evidence.
  */
 #ifndef HPC_VERIFY_PRIV_H
 #define HPC_VERIFY_PRIV_H
 
 #include "infer/verify/verify.h"
 
-/* ---- scratch.c: copies, and commands in them ------------------------------------------------ */
+/* ---- scratch.c: copies, and commands that run in them ---------------------------------------- */
 typedef struct scratch {
     hpc_arena *arena;
     const hpc_verify_options *o;
@@ -17,84 +17,85 @@ typedef struct scratch {
 } scratch;
 int scratch_open(scratch *s, const hpc_verify_options *o);
 void scratch_close(scratch *s);
-int scratch_fresh(scratch *s); /* the tree is the user's again; sources are newer than all else */
-int scratch_keep(scratch *s);  /* remembers the tree */
-int scratch_again(scratch *s); /* the tree is as it was remembered */
-int scratch_write(scratch *s, const char *text, size_t n); /* the user's file, in the tree */
+int scratch_fresh(scratch *s); /* copies the user's tree again; sources get the newest times */
+int scratch_keep(scratch *s);  /* saves the tree */
+int scratch_again(scratch *s); /* restores the saved tree */
+int scratch_write(scratch *s, const char *text, size_t n); /* sets the file in the tree */
 
 typedef struct scratch_command {
     const char *text;    /* for the shell */
-    const char *wrapper; /* folder of tools that stands first in PATH; NULL: none */
+    const char *wrapper; /* folder of tools placed first in PATH; NULL: none */
     const char *exports; /* "A=b C=d"; NULL: none */
     double seconds;
     size_t memory_bytes;
 } scratch_command;
-/* Names of files, NUL-separated, that are newer than a mark, which is made anew by this. */
+/* scratch_mark sets a mark; scratch_written lists the files that are newer, NUL-separated. */
 int scratch_mark(scratch *s);
 int scratch_written(hpc_buf *names, scratch *s);
 int scratch_read(hpc_buf *out, scratch *s, const char *name);
 int scratch_run(hpc_proc_result *r, scratch *s, const scratch_command *c);
-/* Why a command that has ended is no success, on one line; NULL: it is one. */
+/* Why a finished command failed, on one line; NULL: it succeeded. */
 const char *scratch_failure(scratch *s, const hpc_proc_result *r, const char *what);
 
 /* ---- tools.c: compilers that add flags, the witness's runtime ------------------------------- */
 /* Folders of tools; each holds cc, gcc, g++, clang, ... */
 #define TOOLS_WITNESS "witness"
 #define TOOLS_OPENMP  "openmp"
-/* Builds with this variable set call compilers by the same paths, and without our flags: a program
- * that records its compiler prints the same. */
+/* Builds with this variable set call compilers by the same paths, without our flags, so that a
+ * program that records its compiler prints the same text. */
 #define TOOLS_PLAIN "HPC_VERIFY_PLAIN=1"
 #define TOOLS_RACE  "race"
 int tools_wrap(scratch *s, const char *folder);
-/* Compiles the runtime. *why: it cannot be compiled here. */
+/* Compiles the runtime. *why: why that failed, or NULL. */
 int tools_runtime(const char **why, scratch *s);
 
-/* ---- edit.c: a text with things put in ------------------------------------------------------ */
+/* ---- edit.c: edits of a text ----------------------------------------------------------------- */
 typedef struct edit {
-    size_t at, drop; /* so many bytes go out; ends of lines stay */
+    size_t at, drop; /* replaces `drop` bytes at `at`, but keeps line ends */
     const char *text;
     int64_t order;
 } edit;
 typedef struct edits {
     hpc_arena *arena;
     edit *item;
-    int64_t n, cap, order; /* order: of the next one, among those at one place */
-} edits;                   /* zero to begin with, but for the arena */
+    int64_t n, cap, order; /* order: of the next edit at the same position */
+} edits;                   /* zero initially, except for the arena */
 int edits_add(edits *e, size_t at, size_t drop, const char *text);
 int edits_apply(hpc_buf *out, edits *e, const char *text, size_t n);
 void edits_release(edits *e);
-/* Takes out the directives that stand directly before a loop. */
+/* Removes the directives that stand directly before a loop. */
 int edits_drop_pragmas(edits *e, const char *text, size_t at);
 
-/* Puts a loop's proposal in front of it, in the place of what is there; nothing if what is there is
- * to stay. */
+/* Inserts a loop's proposal before the loop and removes the directive that it replaces. Adds
+ * nothing if the existing directive is to stay. */
 int edits_direct(edits *e, const char *text, const hpc_pragma_loop *loop);
 
 /* ---- evidence.c ----------------------------------------------------------------------------- */
 int evidence_add(hpc_pragma_loops *l, hpc_pragma_loop *loop, const char *kind, uint32_t line,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The directive that a loop would run under: the proposal, else the one that is there; or NULL. */
+/* The directive that a loop would run under: the proposal, otherwise the existing one, or NULL. */
 const char *directive_of(const hpc_pragma_loop *loop);
 
 /* ---- direct.c: loops with a directive to try ---- */
 bool is_candidate_loop(const hpc_pragma_loop *l);
-int depth_of_loop(const hpc_pragma_loops *l, int64_t k); /* candidates around it */
-/* The file with the directives of the chosen loops, and of no others where they can go. */
+int depth_of_loop(const hpc_pragma_loops *l, int64_t k); /* number of enclosing candidates */
+/* Writes the file with the directives of the chosen loops. Other loops get none where theirs can be
+ * removed. */
 int write_directed(scratch *s, const hpc_pragma_loops *l, const hpc_verify_file *f,
                    const bool *chosen);
 
 /* ---- compare.c ------------------------------------------------------------------------------ */
-typedef struct unsteady { /* which tokens of an output change from one serial run to the next */
+typedef struct unsteady { /* tokens of an output that change between serial runs */
     bool *token;
     int64_t n, known, cap;
-    bool all; /* more than numbers */
-} unsteady;   /* zero to begin with */
+    bool all; /* the runs differ in more than numbers */
+} unsteady;   /* initially zero */
 int unsteady_note(unsteady *u, const hpc_buf *a, const hpc_buf *b, const hpc_verify_options *o);
 void unsteady_release(unsteady *u);
 typedef struct compared {
     int64_t numbers, of_time;
-} compared; /* zero to begin with; adds up */
-/* In what they differ, in words; NULL: in nothing. */
+} compared; /* initially zero; accumulates */
+/* A description of the difference, or NULL if there is none. */
 const char *texts_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other,
                          const unsteady *u);
 const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other);
@@ -106,22 +107,22 @@ typedef struct witness_name {
     bool own; /* the loop's variable */
 } witness_name;
 typedef struct witness_loop {
-    int64_t loop; /* of the loops */
+    int64_t loop; /* index of the loop */
     bool on;      /* it is instrumented */
     const char *variable;
     const char *why_not;
     witness_name *name;
     int64_t names_n, cap;
-    size_t at, end; /* of its text */
+    size_t at, end; /* byte range of the loop */
 } witness_loop;
 typedef struct instrumented {
     hpc_arena *arena;
     const hpc_verify_file *file;
     const hpc_pragma_loops *loops;
-    witness_loop *item; /* one for each loop, in their order */
-    bool plain;         /* functions stay as they are */
+    witness_loop *item; /* one for each loop, in the same order */
+    bool plain;         /* functions are not instrumented */
 } instrumented;
-/* Which loops, and what is put in. */
+/* Selects the loops, and adds the edits that instrument them. */
 int instrument(edits *e, instrumented *w);
 void instrumented_release(instrumented *w, int64_t n);
 

@@ -1,5 +1,6 @@
 /*
- * race.c: the program with its directives under ThreadSanitizer, and what that reports, by loop.
+ * race.c: runs the program with its directives under ThreadSanitizer, and assigns the reports to
+ * loops.
  */
 #include <stdio.h>
 #include <stdlib.h>

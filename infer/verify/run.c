@@ -118,7 +118,7 @@ static const char *difference(state *z, outcome *x)
     return NULL;
 }
 
-/* What changes from one serial run to another is nobody's fault. */
+/* Differences between serial runs do not count against a loop. */
 static int note_unsteady(state *z, outcome *x)
 {
     int rc = unsteady_note(&z->u, &z->serial.r.out, &x->r.out, z->o);

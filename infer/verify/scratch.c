@@ -1,7 +1,7 @@
 /*
- * scratch.c: a copy of a program's folder that commands build and run in. Nothing of the user's is
- * written to: where there is a sandbox, the copy is shown where the folder is, so that paths that a
- * build has written down lead into the copy.
+ * scratch.c: a copy of a program's folder in which commands build and run. The user's files are
+ * never written. In a sandbox, the copy appears at the path of the original folder, so that
+ * absolute paths recorded by a build lead into the copy.
  */
 #include <errno.h>
 #include <limits.h>
@@ -74,7 +74,7 @@ out:
 
 int scratch_fresh(scratch *s)
 {
-    /* What is made from sources is older than they are, and made again with other flags. */
+    /* Outputs are then older than the sources, so a build with other flags rebuilds them. */
     const char *touch[] = {
         "find",       ".",
         "-type",      "f",
@@ -243,7 +243,7 @@ static bool tells(const char *line)
 {
     static const char *const words[] = {"error", "Error", "undefined reference",
                                         "multiple definition"};
-    if (strncmp(line, "collect2", 8) == 0) return false; /* what it means was said before */
+    if (strncmp(line, "collect2", 8) == 0) return false; /* its cause was printed before */
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strstr(line, words[k])) return true;
     return false;

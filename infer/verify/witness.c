@@ -1,6 +1,6 @@
 /*
- * witness.c: runs a program with instrumented serial loops, and reports for each loop the two
- * iterations that conflict, with place and address, or that none do.
+ * witness.c: runs a program with instrumented serial loops, and reports for each loop two
+ * iterations that conflict, with location and address, or that none do.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -211,7 +211,7 @@ static int say_finding(witness_state *z, const witness_finding *f, bool *of_memo
                         line_text(z, &f->place[1]));
 }
 
-/* Findings at the same two lines say nothing new. */
+/* True for a finding at the same two lines as an earlier one. */
 static bool is_said(const witness_state *z, int64_t n)
 {
     const witness_finding *f = &z->finding[n];
@@ -224,7 +224,7 @@ static bool is_said(const witness_state *z, int64_t n)
     return false;
 }
 
-/* Whether what has been said of the loop is of this one's object too. */
+/* True if a reported finding of the loop is about the same object. */
 static bool is_of_said(witness_state *z, const witness_finding *f)
 {
     const witness_candidate *c = witness_name_of(z, f);
@@ -237,9 +237,9 @@ static bool is_of_said(witness_state *z, const witness_finding *f)
     return false;
 }
 
-/* In which turn it is said. First values that one iteration hands to another: from them no private
- * copy would help. Then of each object one, as an array that is written anew in each iteration
- * meets itself at many lines, and another may be what matters. */
+/* Priority of a finding. First come values that pass from one iteration to another: private copies
+ * would not help. Then one finding per object, because an array that is rewritten in each iteration
+ * conflicts at many lines, and another object may be the important one. */
 static int turn_of(witness_state *z, const witness_finding *f)
 {
     return f->kind == 'f' ? 0 : is_of_said(z, f) ? 2 : 1;
@@ -265,7 +265,7 @@ static bool is_word_in(const char *text, size_t n, const char *word)
     return false;
 }
 
-/* The clause of a directive that has a name in its list; `private` where there is none. */
+/* The clause of a directive with the name in its list; otherwise `private`. */
 static const char *clause_with(witness_state *z, const char *directive, const char *name)
 {
     for (const char *p = directive; p && (p = strchr(p, '(')) != NULL; p++) {
@@ -438,7 +438,7 @@ static int run(witness_state *z, const char *wanted)
     TRY(scratch_run(&r, &z->s, &c));
     const char *failed = scratch_failure(&z->s, &r, "the recorded run");
     TRY(read_report(z, report));
-    /* Programs may say what they like with their status, as long as they come to their end. */
+    /* A program may return any status, provided that it ran to its end. */
     if (failed && !(z->ended && !r.timed_out && !r.signal) && !z->failed) z->failed = failed;
 out:
     hpc_proc_release(&r);

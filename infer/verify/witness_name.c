@@ -1,6 +1,6 @@
 /*
- * witness_name.c: what memory that two iterations touch is called in the program, and whether
- * the lines that touch it are guarded there.
+ * witness_name.c: finds the program's name of the memory that two iterations access, and whether a
+ * directive guards the lines that access it.
  */
 #include <ctype.h>
 #include <stdlib.h>

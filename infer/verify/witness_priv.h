@@ -1,5 +1,6 @@
 /*
- * witness_priv.h: what witness.c and witness_name.c share: what a run told, and of which loops.
+ * witness_priv.h: shared by witness.c and witness_name.c: the loops, and what runs reported about
+ * them.
  */
 #ifndef HPC_VERIFY_WITNESS_PRIV_H
 #define HPC_VERIFY_WITNESS_PRIV_H
@@ -11,8 +12,8 @@ enum { NAMES_MOST = 64 };
 typedef struct witness_place {
     uint64_t pc;
     const char *module;
-    const char *file; /* NULL: ours; else as it is to be shown */
-    uint32_t line;    /* 0: not known */
+    const char *file; /* NULL: our own file; otherwise the name to print */
+    uint32_t line;    /* 0: unknown */
 } witness_place;
 typedef struct witness_candidate {
     int name;
@@ -28,10 +29,10 @@ typedef struct witness_finding {
     int names_n;
     bool said;
 } witness_finding;
-typedef struct witness_passage { /* what runs saw of one loop */
+typedef struct witness_passage { /* observations of one loop in all runs */
     long long entered, iterations, refused;
-    bool hidden;             /* arrays on the stack were */
-    bool shared[NAMES_MOST]; /* names that clauses handle, and that iterations share */
+    bool hidden;             /* arrays on the stack were not instrumented */
+    bool shared[NAMES_MOST]; /* names that clauses handle and that iterations share */
 } witness_passage;
 
 typedef struct witness_state {
@@ -43,16 +44,16 @@ typedef struct witness_state {
     witness_finding *finding;
     witness_passage *seen;
     int64_t findings_n, cap;
-    const char *failed; /* why there are no more rounds */
-    bool ended;         /* the last run came to its end */
+    const char *failed; /* why no further round runs */
+    bool ended;         /* the last run completed */
 } witness_state;
 
-/* ---- witness_name.c: what memory is called -------------------------------------------------- */
-/* Whether a line of our file stands under a directive that lets one thread at a time do it. */
+/* ---- witness_name.c: names of memory --------------------------------------------------------- */
+/* True if a line of our file is under a directive that admits one thread at a time. */
 bool witness_guarded(const witness_state *z, const witness_place *p);
-/* The name that the memory most likely has; NULL: none fits. */
+/* The most likely name of the memory, or NULL. */
 const witness_candidate *witness_name_of(const witness_state *z, const witness_finding *f);
-/* What it is called, an element of it as the case may be; *scalar: it has no elements. */
+/* The name to print, with an index if it is an element; *scalar: it has no elements. */
 const char *witness_object(witness_state *z, const witness_finding *f, bool *scalar);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * base.h: foundation of all modules: errors, memory, text, files, JSON, progress,
- * random numbers, threads, the clock and hashes. Option tables are in options.h.
+ * base.h: foundation of all modules: errors, memory, text, files, JSON, progress, random numbers,
+ * threads, the clock and hashes. Option tables are in options.h.
  *
- * Nothing here prints, exits or keeps mutable global state, except that a broken
- * contract (hpc_assert) prints and aborts. Only the error record, one per thread,
- * outlives a call.
+ * Nothing here prints, exits or keeps mutable global state, except that a broken contract
+ * (hpc_assert) prints and aborts. Only the error record, one per thread, outlives a call.
  */
 #ifndef HPC_BASE_H
 #define HPC_BASE_H
@@ -123,23 +122,27 @@ typedef struct hpc_file_view { /* a read-only mapping */
     int64_t changed_ns; /* last modification, ns since 1970 */
     void *priv;
 } hpc_file_view;
-int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* larger: an error */
-/* Reads a text file and decompresses it if it consists of zstd frames; larger: an error. */
+int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* appends; larger: an error */
+/* Reads a text file into the empty `out`, decompressed if it begins with a zstd frame; larger: an
+ * error. */
 int hpc_file_read_text(hpc_buf *out, const char *path, size_t limit);
+/* Maps a regular file. It must not shrink while it is open: access past its end raises SIGBUS. */
 int hpc_file_open(hpc_file_view *out, const char *path);
-/* Drops the pages of a part from memory; the next access reads them from the file again. */
+/* Drops the whole pages of a part from memory; the next access reads them from the file. */
 void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes);
 void hpc_file_close(hpc_file_view *v);
-/* Atomic: writes a temporary file in the same folder, fsyncs it, renames it, fsyncs the folder. */
+/* Atomic: writes a temporary file in the same folder, fsyncs it, renames it, fsyncs the folder.
+ * Follows symbolic links; keeps the mode of an existing file. */
 int hpc_file_save(const char *path, const void *data, size_t bytes);
-/* Replaces the content `from` of a user's file by `to`, completely or not at all. Follows symbolic
- * links. Keeps owner, mode, ACLs, extended attributes and hard links; `lost` receives the names of
- * those that it could not keep. HPC_E_ARG: the file is read-only (`force` overrides), or its
- * content is no longer `from`. */
+/* Replaces the content `from` of a user's file by `to`, following symbolic links. Keeps owner,
+ * mode, ACLs, extended attributes and hard links; `lost` receives the names of those that it could
+ * not keep. A failure leaves or restores `from`; if that also fails, the message names a file with
+ * the new text. HPC_E_ARG: the file is read-only (`force` overrides), or its content is no longer
+ * `from`. */
 int hpc_file_edit(hpc_buf *lost, const char *path, const hpc_buf *from, const hpc_buf *to,
                   bool force);
 int hpc_file_check_edit(const char *path, bool force); /* before long work */
-/* hpc_file_save, of a new file that only its owner may read and write. */
+/* hpc_file_save of a file that, if new, only its owner may read and write. */
 int hpc_file_save_private(const char *path, const void *data, size_t bytes);
 bool hpc_file_exists(const char *path);
 int hpc_file_mkdir(const char *path); /* and its parents; may exist */
@@ -148,23 +151,24 @@ int hpc_file_mkdir(const char *path); /* and its parents; may exist */
 int hpc_file_mkdir_private(const char *path);
 int hpc_file_touch(const char *path);  /* sets the modification time to now */
 int hpc_file_remove(const char *path); /* may be absent */
-/* hpc_file_save in pieces. Closing without a commit discards everything. `at`: an offset below the
- * length. */
+/* hpc_file_save in pieces. Closing without a commit discards everything. hpc_file_write_at replaces
+ * bytes within those written so far. */
 typedef struct hpc_file_writer hpc_file_writer;
 int hpc_file_create(hpc_file_writer **out, const char *path);
 int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes);
 int hpc_file_write_at(hpc_file_writer *w, size_t at, const void *data, size_t bytes);
-int hpc_file_append(hpc_file_writer **out, const char *path); /* in place, unbuffered */
+/* Appends to a file in place, without hpc_file_write_at and hpc_file_commit. */
+int hpc_file_append(hpc_file_writer **out, const char *path);
 size_t hpc_file_written(const hpc_file_writer *w);
 int hpc_file_commit(hpc_file_writer *w);        /* at most once, then close */
 void hpc_file_close_writer(hpc_file_writer *w); /* committed or not; NULL is fine */
 /* Names in a folder: NUL-separated, sorted by bytes, without temporary files; a folder's name ends
  * in '/'. */
 int hpc_file_list(hpc_buf *out, int64_t *n, const char *folder);
-int hpc_file_sweep(const char *folder); /* removes temporary files of killed processes */
-/* Takes an advisory lock on the lock file `path`, which it creates; the lock ends with the process.
- * Returns 0 and *lock >= 0; or 0 and *lock == -1 if another process holds it and `wait` is false.
- */
+int hpc_file_sweep(const char *folder); /* removes all temporary files, even of running processes */
+/* Takes an advisory lock on the file `path`, which it creates; the lock ends with the process.
+ * Returns 0 and *lock >= 0; or 0 and *lock == -1 if the lock is held elsewhere and `wait` is
+ * false. */
 int hpc_file_lock(int *lock, const char *path, bool wait);
 void hpc_file_unlock(int lock); /* -1: does nothing */
 
@@ -191,7 +195,8 @@ int64_t hpc_json_n(const hpc_json *v);                        /* of a list or ob
 const hpc_json *hpc_json_at(const hpc_json *list, int64_t i); /* NULL past the end */
 const hpc_json *hpc_json_get(const hpc_json *object, const char *key); /* NULL when absent */
 const char *hpc_json_key(const hpc_json *object, int64_t i, const hpc_json **value);
-/* HPC_E_FORMAT if v has another kind; `what` names v in the message. */
+/* HPC_E_FORMAT if v has another kind; hpc_json_real also accepts integers. `what` names v in the
+ * message. */
 int hpc_json_int(int64_t *out, const hpc_json *v, const char *what);
 int hpc_json_real(double *out, const hpc_json *v, const char *what);
 int hpc_json_bool(bool *out, const hpc_json *v, const char *what);
@@ -257,9 +262,9 @@ typedef struct hpc_barrier {
 void hpc_barrier_init(hpc_barrier *b, int n);
 void hpc_barrier_wait(hpc_barrier *b);
 
-/* A pool of n workers; the caller of hpc_pool_run is worker 0. If the process may use exactly n
- * CPUs, each other worker, with the threads that it starts, is bound to its own CPU; the caller is
- * never bound. */
+/* A pool of n workers, 1 to 4096; the caller of hpc_pool_run is worker 0 and is never bound to a
+ * CPU. On Linux, if the creating thread may use exactly n CPUs, each other worker is bound to its
+ * own, as are threads that it starts. */
 typedef struct hpc_pool hpc_pool;
 int hpc_pool_create(hpc_pool **out, int n);
 void hpc_pool_free(hpc_pool *p);

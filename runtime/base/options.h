@@ -44,15 +44,15 @@ typedef struct hpc_command {
     const char *examples;      /* lines "COMMAND  # what it does" */
     const hpc_option *options; /* --help is added to every table */
     size_t options_bytes;
-    bool flags; /* arguments may contain "--" and another program's options after it */
+    bool flags; /* keeps "--", which precedes another program's options, among the arguments */
     int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
-    /* NULL: the command reads no configuration. Otherwise argument 1, or the file that this
-     * function writes to `path` unless "", is JSON that given options override; --set K=V is
-     * accepted. */
+    /* NULL: the command reads no configuration file. Otherwise the first argument names one, in
+     * JSON. Without arguments, this function writes its path, or "" for none. Options on the
+     * command line override its keys, and --set KEY=VALUE sets an option. */
     int (*configured)(char path[/* PATH_MAX */], const void *options);
 } hpc_command;
 /* Sets defaults, then parses argv[1..] and moves the positional arguments to argv[0..*rest-1].
- * Returns 1 if --help is given. Texts in `out` lie in argv and `a`. */
+ * Returns 1 if --help is given; *rest is then 0. Texts in `out` are in argv, `a` or the table. */
 int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
                       int *rest);
 /* Sets options from the keys of a JSON object. An unknown key is an error that names the most
@@ -66,7 +66,7 @@ int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* 
                            const char *program);
 int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
 /* Number of edits from `wrote` to `known`: letters inserted, deleted, replaced, or swapped with a
- * neighbour. 1 for an abbreviation; -1 if the names differ too much. */
+ * neighbour. 1 if `wrote` is the beginning of `known`; -1 if the names differ too much. */
 int hpc_options_edits(const char *wrote, const char *known);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /*
- * device.h: tensors, and the machine that they live on, for whoever runs
- * programs. Backend authors read kernel/kernel.h.
+ * device.h: tensors and devices, for code that runs programs. kernel/kernel.h is for authors of
+ * backends.
  *
- * A device belongs to one thread (its pool's workers aside). Its memory may be
- * out of the host's reach: only hpc_device_copy crosses over, and what it moves
- * is there after hpc_device_fence, not before.
+ * A device belongs to one thread, apart from the workers of its pool. The host may be unable to
+ * access its memory: only hpc_device_copy transfers data, and the data have arrived after
+ * hpc_device_fence, not before.
  */
 #ifndef HPC_DEVICE_H
 #define HPC_DEVICE_H
@@ -37,15 +37,15 @@ typedef struct hpc_dtype_info {
     const char *name; /* "f32" */
     int64_t block;    /* elements per block: 1, 32 or 256 */
     size_t block_bytes;
-    bool real; /* can hold fractions */
+    bool real; /* not an integer type */
     bool quantised;
 } hpc_dtype_info;
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
-int hpc_dtype_find(hpc_dtype *out, const char *name); /* HPC_E_ARG names the known ones */
+int hpc_dtype_find(hpc_dtype *out, const char *name); /* HPC_E_ARG lists the known names */
 
-/* Conversions of n contiguous elements (a multiple of the block); bf16 and f16
- * round to nearest even, NaN stays NaN; integers are cut towards zero and saturate, NaN gives 0;
- * block formats are laid out as ggml defines them. */
+/* Conversions of n contiguous elements, a multiple of the block. Conversion to bf16 and f16 rounds
+ * to nearest even, and NaN stays NaN. Conversion to integers truncates and saturates, and NaN gives
+ * 0. Block formats have ggml's layout. */
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n);
 
@@ -74,9 +74,9 @@ typedef struct hpc_tensor {
  * formats, each block along k holds the 16-bit numbers of its 16 rows, followed by their 4-byte
  * pack units. */
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
-/* The bytes of such a matrix from plain rows, on the host. */
+/* Packs plain rows, on the host. */
 void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k);
-/* Elements first .. first + n - 1 of a row, whole blocks, as they were before. */
+/* Unpacks elements first .. first + n - 1 of a row, in whole blocks. */
 void hpc_panel16_row(void *out, const void *panels, hpc_dtype d, int64_t k, int64_t row,
                      int64_t first, int64_t n);
 
@@ -84,8 +84,8 @@ int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */
 size_t hpc_tensor_bytes(const hpc_tensor *t); /* as laid out, padding included */
 int64_t hpc_tensor_cols(const hpc_tensor *t); /* last extent; 1 for a scalar */
 int64_t hpc_tensor_rows(const hpc_tensor *t); /* n / cols */
-/* Live part of the ragged dimension below leading index `lead`, kept within its extent; of a
- * tensor that is not ragged, the first extent (1 for a scalar). */
+/* Run-time extent of the ragged dimension at leading index `lead`, clamped to its maximum; without
+ * one, the first extent (1 for a scalar). */
 int64_t hpc_tensor_live(const hpc_tensor *t, int64_t lead);
 /* True if row r (over all leading dimensions; the last one is not ragged) is live. */
 bool hpc_tensor_row_live(const hpc_tensor *t, int64_t r);
@@ -109,30 +109,30 @@ struct hpc_kernels;
 typedef struct hpc_device_info {
     const char *backend, *isa;
     int threads;
-    bool host_memory;   /* the host may dereference its memory, kernels run on the pool */
-    size_t alloc_bytes; /* live now */
+    bool host_memory;   /* the host may access its memory, and kernels run on the pool */
+    size_t alloc_bytes; /* currently allocated */
     size_t peak_bytes;
-    int64_t alloc_n; /* allocations ever */
+    int64_t alloc_n; /* allocations so far */
 } hpc_device_info;
 
-/* An unknown or unmet backend or instruction set is HPC_E_UNSUPPORTED, never replaced by
- * another. */
+/* HPC_E_UNSUPPORTED: the backend or instruction set is unknown or not available; no other one is
+ * used instead. */
 int hpc_device_open(hpc_device **out, const hpc_device_options *options); /* NULL: defaults */
-void hpc_device_close(hpc_device *d); /* everything allocated from it must be free by then */
+void hpc_device_close(hpc_device *d); /* free all its allocations before */
 hpc_device_info hpc_device_about(const hpc_device *d);
 const struct hpc_backend *hpc_device_backend(const hpc_device *d);
-/* The table to ask: the f64 reference, or the fast one. NULL if the backend has none. */
+/* The table of the f64 reference, or of fast kernels. NULL: the backend has none. */
 const struct hpc_kernels *hpc_device_kernels(const hpc_device *d, bool f64);
-hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL when kernels do not run on the host */
+hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL if kernels do not run on the host */
 
-/* Instruction sets that this build has and this CPU can run, best first; NULL-terminated. */
+/* Instruction sets that this build contains and this CPU supports, best first; NULL-terminated. */
 const char *const *hpc_device_isas(void);
 const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
 
 /* Aligned to HPC_ALIGN; content undefined. */
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);
 void hpc_device_free(hpc_device *d, void *p);
-/* Ordered within its queue. The host buffer must stay until a fence. */
+/* Ordered within its queue. The host buffer must stay valid and unchanged until a fence. */
 int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
                     hpc_direction way);
 /* Waits for all queues; the first failure in any of them is returned and recorded here. */

@@ -1,7 +1,6 @@
 /*
- * dtype.c: element types: their table, and conversions to and from f32 of every
- * unquantised one. Block formats are in quant.c; fast conversions inside
- * kernels are the kernels' own.
+ * dtype.c: the table of element types, and conversions to and from f32 of every unquantised one.
+ * Block formats are in quant.c; kernels have faster conversions of their own.
  */
 #include "runtime/device/priv.h"
 

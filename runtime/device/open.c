@@ -1,7 +1,6 @@
 /*
- * open.c: devices: the registry of backends, opening and closing, and the
- * accounting of memory that is the same for all of them. What memory and queues
- * are is the backend's business.
+ * open.c: devices: the registry of backends, opening and closing, and the accounting of memory that
+ * all backends share. A backend implements memory and queues.
  */
 #include <stdio.h>
 

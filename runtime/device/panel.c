@@ -1,7 +1,6 @@
 /*
- * panel.c: PANEL16, the layout in which products read a matrix: rows in groups of
- * 16, what belongs to the same columns side by side. Into it and out of it, byte by
- * byte: nothing is converted.
+ * panel.c: PANEL16, the layout in which products read a matrix: rows in groups of 16, with the
+ * elements of equal columns adjacent. Packs and unpacks byte by byte, without conversion.
  */
 #include "runtime/device/priv.h"
 
@@ -83,7 +82,7 @@ static void panel_halves(uint8_t *restrict to, const uint8_t *restrict from, siz
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A block consists of numbers of 16 bits and, before or behind them, of words of 4 bytes. */
+/* A block consists of 16-bit numbers and, before or after them, of 4-byte units. */
 static inline __attribute__((always_inline)) void
 panel_block(uint8_t *restrict to, const uint8_t *restrict from, size_t stride, hpc_dtype d)
 {
@@ -103,8 +102,8 @@ panel_block(uint8_t *restrict to, const uint8_t *restrict from, size_t stride, h
                 numbers == 2 ? words_n - 1 : words_n);
 }
 
-/* What sixteen rows further holds is asked for, for the core sees sixteen streams of one row each,
- * and follows none of them. Nothing is read, there or behind the matrix. */
+/* Prefetches the data sixteen rows further: the core sees sixteen streams of one row each and
+ * recognizes none of them. A prefetch reads nothing, not even past the end of the matrix. */
 static inline __attribute__((always_inline)) void ask_for(const uint8_t *from, size_t bytes)
 {
     for (size_t k = 0; k < bytes; k += 64) __builtin_prefetch(from + k);

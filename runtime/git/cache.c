@@ -1,9 +1,6 @@
 /*
- * cache.c: objects out of packs that were read lately, for others are made from
- * them.
- *
- * An object lives as long as somebody holds it. The cache is one of the holders,
- * until others are used more.
+ * cache.c: a cache of recently read packed objects, which are bases of others. Objects are
+ * reference-counted. The cache holds references until other objects are used more.
  */
 #include <stdlib.h>
 

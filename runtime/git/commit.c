@@ -17,7 +17,7 @@ static int64_t time_of(const char *line, const char *end)
 {
     const char *at = end;
     while (at > line && at[-1] != '>') at--;
-    return at > line ? strtoll(at, NULL, 10) : 0; /* a NUL is behind every object */
+    return at > line ? strtoll(at, NULL, 10) : 0; /* every object is followed by a NUL */
 }
 
 static int parse(git_commit_head *out, const char *text, size_t n)

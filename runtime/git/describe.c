@@ -67,7 +67,7 @@ out:
     return rc;
 }
 
-/* Whether any reference leads to a commit that is there. */
+/* True if any reference leads to a commit that exists. */
 static int any_commit(bool *out, hpc_git *g)
 {
     git_reference_iterator *it = NULL;

@@ -1,8 +1,7 @@
 /*
- * diff.c: which files differ between two commits, by their trees.
- *
- * Folders of equal id are not looked into. Renames are not guessed: a file that moved is gone from
- * one path and new at another.
+ * diff.c: finds the files that differ between two commits by comparing trees. Folders of equal id
+ * are skipped. Renames are not detected: a moved file disappears at one path and appears at
+ * another.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +18,9 @@ typedef struct entry { /* of one tree */
 typedef struct tree {
     git_raw object;
     bool loaded;   /* object is there, to be released */
-    size_t at;     /* in it, behind */
+    size_t at;     /* position after this entry */
     git_name name; /* this entry */
-    entry *item;   /* what is kept of them */
+    entry *item;   /* the entries that are kept */
     int64_t n, cap;
 } tree;
 typedef struct folder {    /* that differs, still to look into */
@@ -92,7 +91,7 @@ static int open_tree(tree *t, diff *d, const hpc_git_id *id)
     return rc;
 }
 
-/* 1: t->name is the next entry; 0: there is none. */
+/* 1: t->name is the next entry; 0: end of the tree. */
 static int next_name(tree *t, diff *d)
 {
     int rc = t->loaded ? git_tree_next(&t->name, t->object.data, t->object.n, &t->at) : 0;
@@ -129,8 +128,9 @@ static bool same_entry(const git_name *a, const git_name *b)
            memcmp(a->name, b->name, a->n) == 0;
 }
 
-/* What both trees have alike is left out: nearly all. Trees that are not in git's order keep more
- * than they need, which costs time and changes nothing. What is kept is sorted by name alone. */
+/* Loads two trees without the entries that they share, which are most. Trees that are not in git's
+ * order keep more than necessary, which costs time and changes no result. The kept entries are
+ * sorted by name alone. */
 static int load_trees(diff *d, const folder *in)
 {
     tree *a = &d->base, *b = &d->head;

@@ -1,8 +1,7 @@
 /*
- * export.c: the files of a commit, written into a folder of the caller's.
- *
- * Folders are walked by descriptors, and nothing that is there is followed or overwritten, so that
- * no name in a tree leads out of the folder.
+ * export.c: writes the files of a commit into a folder of the caller. Folders are opened by
+ * descriptor, and existing entries are neither followed nor overwritten, so that no name in a tree
+ * can lead out of the folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,8 +134,8 @@ static bool leads_out(const char *name)
            (strlen(name) > 2 && strcmp(name + strlen(name) - 3, "/..") == 0);
 }
 
-/* The clone that git keeps of it beside the repository's own objects; NULL: there is none, or none
- * that has the commit. */
+/* Opens the submodule's clone that git keeps within the repository's git directory. NULL: there is
+ * no clone, or it lacks the commit. */
 static int open_module(hpc_git **out, const export *e, const char *name, const hpc_git_id *commit)
 {
     git_commit_head c = {0};

@@ -1,9 +1,7 @@
 /*
- * index.c: the paths in a repository's index.
- *
- * Not by libgit2, which creates an object for every entry and hashes the file: 100
- * times as long. Only paths are read, so the checksum is not verified. The content is
- * untrusted.
+ * index.c: reads the paths in a repository's index. libgit2 creates an object for every entry and
+ * hashes the file, which takes 100 times as long. Only paths are read, and the checksum is not
+ * verified. The content is untrusted.
  */
 #include <string.h>
 #include <strings.h>

@@ -65,7 +65,7 @@ static bool refill(git_inflater *f)
     return true;
 }
 
-/* Of what was refilled. */
+/* Takes n bits from the refilled buffer. */
 static unsigned take(git_inflater *f, int n)
 {
     unsigned value = (unsigned)(f->hold & ((1u << n) - 1));

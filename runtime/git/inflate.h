@@ -11,12 +11,12 @@
 #include <string.h>
 
 /* ---- inflate_table.c ---- */
-/* A table is indexed with the next bits of the stream. An entry says all about a symbol:
- *   bits 0 to 7    how many bits it takes, those that follow its code included
- *   bits 8 to 11   how many of them its code takes
- *   bits 16 to 31  the literal, or what the bits that follow are added to
- * and of which kind it is. INFLATE_LONG: the code is longer than the index; the entry for it is at
- * the place in bits 16 to 31 plus the INFLATE_MORE_BITS behind the index. */
+/* A table is indexed with the next bits of the stream. An entry describes a symbol and its kind.
+ *   bits 0 to 7: number of bits it takes, including extra bits after its code.
+ *   bits 8 to 11: number of bits of its code.
+ *   bits 16 to 31: the literal, or the base value of its extra bits.
+ * INFLATE_LONG: the code is longer than the index. Its entry is at the position in bits 16 to 31
+ * plus the value of the INFLATE_MORE_BITS that follow the index. */
 enum {
     INFLATE_LITERAL = 1 << 12,
     INFLATE_LONG = 1 << 13,

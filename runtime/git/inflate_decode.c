@@ -1,16 +1,14 @@
 /*
- * inflate_decode.c: the symbols of a block: where the time goes.
- *
- * Eight bytes are read at a time without asking whether the input has so many, and
- * copies are written as if there were room. Both are known to be there only until
- * the next look at where the input and the room end.
+ * inflate_decode.c: decoding of the symbols of a block, the hot loop. It reads eight bytes at a
+ * time and copies without checking the remaining input and capacity for each symbol. Both suffice
+ * until the next check of the limits.
  */
 #include <string.h>
 
 #include "runtime/git/inflate.h"
 
-/* What was written `far` bytes before; it may reach into itself, and past its end into the slack.
- */
+/* Copies from `far` bytes back; source and destination may overlap, and the copy may write past its
+ * end into the slack. */
 static inline __attribute__((always_inline)) void copy(uint8_t *to, const uint8_t *end, size_t far)
 {
     const uint8_t *from = to - far;

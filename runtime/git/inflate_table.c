@@ -1,6 +1,5 @@
 /*
- * inflate_table.c: tables that decode a prefix code with one look, or two where
- * the code is long.
+ * inflate_table.c: decoding tables of a prefix code: one look-up per symbol, or two for long codes.
  */
 #include <string.h>
 
@@ -82,7 +81,7 @@ bool git_inflate_table(uint32_t *table, int bits, const uint8_t *length, const u
         c.next *= 2;
         for (int i = 0; i < s.count[have]; i++, k++, c = after(c, have))
             table[c.reversed] = symbol[s.symbol[k]] + (uint32_t)(have << 8 | have);
-        /* What is there is true of either value of the next bit; the rest is yet to be filled. */
+        /* The entries so far hold for either value of the next bit; the others are still empty. */
         if (have < bits) memcpy(table + (1 << have), table, sizeof *table << have);
     }
     if (s.longest > bits) fill_long(table, bits, &s, symbol, k, c);

@@ -1,8 +1,6 @@
 /*
- * library.c: libgit2 by its functions' names, and its words in ours.
- *
- * Which version of it this is was settled when this was built: another one is not
- * looked for.
+ * library.c: loads the functions of libgit2 by name, and reads its errors. The version was
+ * fixed when this was built; no other is tried.
  */
 #include <dlfcn.h>
 #include <stdio.h>

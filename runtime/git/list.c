@@ -1,15 +1,14 @@
 /*
- * list.c: from what the workers of a walk found to one ordered list.
- *
- * Which worker found what is left to chance, so nothing here may depend on it:
- * paths are sorted by bytes, blobs by path and id.
+ * list.c: merges the findings of a walk's workers into one ordered list. The assignment of findings
+ * to workers is random, so the result must not depend on it: paths are sorted by bytes, blobs by
+ * path and id.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/git/priv.h"
 
-typedef struct place { /* of a path that some worker met */
+typedef struct place { /* a path that a worker found */
     const char *path;
     uint32_t *rank; /* where to write its number among all paths */
 } place;

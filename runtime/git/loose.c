@@ -1,5 +1,5 @@
 /*
- * loose.c: objects that lie in files of their own.
+ * loose.c: reads loose objects, each in a file of its own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -64,8 +64,8 @@ static int read_body(git_raw *out, size_t header_n, git_inflater *f, const hpc_f
                             : "a loose object with a size different from its header");
 }
 
-/* Whether a file that does not open is itself to blame: the rest of the repository can be read. Too
- * many open files or a failing disk are nothing that may pass for a damaged object. */
+/* True if only this file is at fault, so the rest of the repository is readable. Too many open
+ * files or a failing disk must not pass for a damaged object. */
 static bool is_of_the_file(int os)
 {
     return os == 0 || os == ENOENT || os == EACCES || os == EPERM || os == ELOOP || os == EISDIR;

@@ -7,7 +7,7 @@
 
 #include "runtime/git/priv.h"
 
-/* Behind the host: "/owner/name.git"; NULL when the address names no server. */
+/* The part after the host: "/owner/name.git"; NULL if the address names no server. */
 static const char *path_of(const char *url)
 {
     const char *scheme = strstr(url, "://");

@@ -1,8 +1,6 @@
 /*
- * object.c: what trees, commits and tags say.
- *
- * Trees and commits are parsed here rather than by libgit2: a walk over a history
- * needs a few of their fields, millions of times. Nothing is written.
+ * object.c: parses trees, commits and tags. Unlike libgit2, it reads only the few fields that a
+ * walk over a history needs, millions of times. It writes nothing.
  */
 #include <string.h>
 

@@ -1,11 +1,9 @@
 /*
- * open.c: handles to repositories.
- *
- * libgit2 keeps its options for the whole process. They are set to the same
- * values whenever a repository is opened: objects are checked by the checksums of their compressed
- * form and by their sizes but not hashed again (as `git cat-file` does it), nothing is kept of what
- * was read but bases of deltas (16 MiB a pack), and at most 384 MiB of packs are
- * mapped at a time. All that matters only for what is left to it (pack_read.c).
+ * open.c: handles to repositories. libgit2's options are global to the process; every opening sets
+ * them to the same values. Objects are checked by the checksums of their compressed form and by
+ * size, but not hashed again, as in `git cat-file`. Only delta bases are cached (16 MiB a pack),
+ * and at most 384 MiB of packs are mapped at a time. These options matter only for objects that
+ * pack_read.c leaves to libgit2.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,8 +56,8 @@ static const char *pack_fault(const git_pack *p)
     return NULL;
 }
 
-/* 1: both are open; 0: one is not there. A pack that a repack has just removed is nobody's loss,
- * for its objects are in another. */
+/* 1: both are open; 0: one does not exist. A pack that a repack has just removed loses nothing,
+ * because its objects are in another pack. */
 static int open_both(hpc_file_view *index, hpc_file_view *pack, const char *index_path,
                      const char *pack_path)
 {

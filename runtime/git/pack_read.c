@@ -27,7 +27,7 @@ typedef struct entry { /* as a pack tells it */
     uint64_t base; /* of a delta: the offset of its base */
 } entry;
 
-typedef struct chain { /* from the object that is wanted to one that is whole */
+typedef struct chain { /* from the requested object to its base object, which is not a delta */
     const git_pack *pack;
     entry delta[DEPTH];
     int n;
@@ -42,9 +42,9 @@ static uint32_t big32(const uint8_t *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The table of ids is `stride` bytes an object. In an old index the offset stands before an id; in
- * a new one checksums and offsets come behind all ids, and those above 2 GiB behind all offsets. An
- * offset that is not there is 0, where no object is. */
+/* The table of ids has `stride` bytes per object. In an old index, the offset precedes each id. In
+ * a new one, checksums and offsets follow all ids, and offsets above 2 GiB follow all others. A
+ * missing offset reads as 0, where no object is. */
 static uint64_t offset_of(const git_pack *p, size_t k)
 {
     size_t n = p->objects;
@@ -194,7 +194,7 @@ static int read_whole(git_held **out, hpc_git *g, const chain *c)
 
 typedef struct delta {
     uint8_t *data;
-    size_t base_n, n, at; /* what it begins with, and where that ends */
+    size_t base_n, n, at; /* sizes of base and result; where this header ends */
 } delta;
 
 static int read_delta(delta *d, hpc_git *g, const chain *c, int k)
@@ -219,7 +219,7 @@ static bool read_head(delta *d, hpc_git *g, const git_pack *pack, const entry *e
     return rc != GIT_INFLATE_BROKEN && git_delta_sizes(&d->base_n, &d->n, &d->at, head, n);
 }
 
-/* *h becomes what the kth delta makes of it. */
+/* Replaces *h by the result of its kth delta. */
 static int apply(git_held **h, hpc_git *g, const chain *c, int k, const delta *d)
 {
     git_held *base = *h;
@@ -251,7 +251,7 @@ static int make(git_held **h, hpc_git *g, const chain *c, const delta *first)
     return rc == HPC_GIT_READ && c->n > 0 ? apply(h, g, c, 0, first) : rc;
 }
 
-/* The type is that of the whole one, the size is told by the first bytes of the first delta. */
+/* The type is that of the base object; the size is in the first bytes of the first delta. */
 static int read_chain(git_raw *out, hpc_git *g, chain *c, git_object_t want, size_t limit,
                       char why[200])
 {

@@ -1,9 +1,7 @@
 /*
- * range.c: the commits that one commit reaches and another does not, ordered so that
- * parents come first.
- *
- * As in git: both sides are followed by time, latest first, and commits that the other
- * side reaches are removed, until no remaining commit is older than those found.
+ * range.c: the commits that one commit reaches and another does not, ordered so that parents come
+ * first. As in git: both sides are followed by time, latest first, and commits that the other side
+ * reaches are removed, until no remaining commit is older than those found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +16,7 @@ typedef struct node {
     int32_t first;   /* the first parent; -1: none that is known */
     int64_t parent;  /* in `edge`, so many: */
     int32_t parents; /* known ones, of all */
-    int32_t missing; /* interesting parents that have not been told */
+    int32_t missing; /* interesting parents that have not been followed */
     bool other, seen, absent, told;
 } node;
 
@@ -42,7 +40,7 @@ static bool before(const range *r, int32_t a, int32_t b)
 {
     const node *x = &r->item[a], *y = &r->item[b];
     if (x->time != y->time) return r->earliest ? x->time < y->time : x->time > y->time;
-    return r->earliest ? a > b : a < b; /* what was met later lies further back */
+    return r->earliest ? a > b : a < b; /* commits found later are older */
 }
 
 static void swap(range *r, int64_t a, int64_t b)
@@ -124,7 +122,7 @@ out:
     return rc;
 }
 
-/* All behind it that were met are the other's. */
+/* Marks all ancestors found so far as reachable from the other side. */
 static int take_off(range *r, int32_t k)
 {
     int32_t *stack = NULL;
@@ -164,7 +162,7 @@ out:
     return rc;
 }
 
-/* `told` is here: it has been followed. */
+/* Walks the graph; sets a node's flag when its commit has been followed. */
 static int walk(range *r)
 {
     int64_t oldest = INT64_MAX;
@@ -208,7 +206,7 @@ static int touches(bool *out, hpc_git_changes *changes, range *r, const node *v)
     if (v->first >= 0) parent = r->item[v->first].id;
     int rc = hpc_git_diff(changes, r->g, &parent, &v->id, r->o->wants, r->o->user, INT32_MAX);
     if (rc < 0) return rc;
-    *out = rc != HPC_GIT_READ || changes->n > 0; /* what cannot be compared is not passed over */
+    *out = rc != HPC_GIT_READ || changes->n > 0; /* a commit that cannot be compared is included */
     return HPC_OK;
 }
 

@@ -32,7 +32,7 @@ int hpc_git_read(hpc_buf *out, size_t *bytes, hpc_git *g, const hpc_git_id *id, 
     return hand_over(out, &blob, outcome, why);
 }
 
-/* The tree of HEAD; HPC_GIT_ABSENT when there is none. */
+/* The tree of HEAD, or HPC_GIT_ABSENT. */
 static int root_tree(git_raw *tree, hpc_git *g, char why[200])
 {
     hpc_git_id id;

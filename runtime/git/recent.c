@@ -1,8 +1,6 @@
 /*
- * recent.c: what the newest commits changed, by first parent.
- *
- * For whoever wants to know which files belong together. Merges count as one commit, with all that
- * they bring.
+ * recent.c: lists what the newest commits changed, by first parent, to find files that change
+ * together. A merge counts as one commit with all of its changes.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * resolve.c: from what a person calls a commit to its id.
+ * resolve.c: resolves a revision as users write it to the id of a commit.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* ---- steps behind a name -------------------------------------------------------------------- */
+/* ---- steps after a name --------------------------------------------------------------------- */
 
 static int to_commit(hpc_git_id *id, hpc_git *g, const char *name)
 {

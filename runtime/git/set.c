@@ -1,8 +1,6 @@
 /*
- * set.c: a set of 128-bit keys that many threads add to.
- *
- * Keys are uniform already (hashes and ids), so their bits choose the shard and
- * the slot. There is no removal, and none of the keys can be listed.
+ * set.c: a concurrent set of 128-bit keys. Keys are uniform (hashes and ids), so their bits select
+ * the shard and the slot. Keys cannot be removed or listed.
  */
 #include "runtime/git/priv.h"
 

@@ -1,6 +1,5 @@
 /*
- * shallow.c: where a history is cut off on purpose: the commits that a shallow clone
- * has without their parents.
+ * shallow.c: the boundary of a shallow clone: the commits that it has without their parents.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,8 @@ static int order_ids(const void *a, const void *b)
     return memcmp(a, b, sizeof(hpc_git_id));
 }
 
-/* One id a line. Another line says nothing, and what it should have said is then missing. */
+/* One id a line. Other lines are ignored; the commits that they should name then count as
+ * missing. */
 static int parse(git_boundary *out, char *text)
 {
     int64_t cap = 0;

@@ -1,8 +1,7 @@
 /*
- * store.c: where the objects of a repository are: its own folder and those that
- * it borrows from (objects/info/alternates).
- *
- * Objects are read here, from packs and loose; whatever is odd about a pack, libgit2 decides.
+ * store.c: the object folders of a repository: its own, and those that it borrows from
+ * (objects/info/alternates). Packed and loose objects are read here; unusual packs are left to
+ * libgit2.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static int add_alternates(hpc_git *g, int of)
             TRY(hpc_buf_text(&path, line));
         else
             TRY(hpc_buf_printf(&path, "%s/%s", g->folder[of], line));
-        /* As git does, one that is gone is passed over; what it had is then absent. */
+        /* As in git, a folder that no longer exists is skipped; its objects are then absent. */
         if (n > 0 && line[0] != '#' && hpc_file_exists(path.data))
             TRY(add_folder(g, path.data, path.n));
         line = next;

@@ -78,8 +78,8 @@ static int walk_commit(walker *v, const hpc_git_id *id, bool parents)
     return rc < 0 || !good ? rc : git_walk_tree(v, &tree);
 }
 
-/* The next commit to walk; false when there is none and nobody can add one. `done`: the caller
- * has finished the one before. */
+/* The next commit to walk; false if the queue is empty and no worker can add to it. `done`: the
+ * caller has finished the previous one. */
 static bool take(hpc_git_id *out, int64_t *commits_n, walk *w, bool done)
 {
     pthread_mutex_lock(&w->lock);

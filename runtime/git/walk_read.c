@@ -1,9 +1,7 @@
 /*
- * walk_read.c: trees that are met many times, and how many paths there are below one.
- *
- * A tree may be at many paths, and all that is below it then is, too: trees of ten
- * entries, each of which is the next tree, name ten thousand million files eleven
- * trees down. What such trees name is counted by reading each of them once.
+ * walk_read.c: counts the paths below trees that occur many times. A tree may be at many paths, and
+ * with it everything below: ten entries that all name the next tree make ten thousand million files
+ * eleven levels down. The count reads each tree once.
  */
 #include <string.h>
 
@@ -69,8 +67,8 @@ int git_walk_too_many(void)
                     GIT_MOST_PATHS);
 }
 
-/* *n: paths below a tree, whose own are in `known`; above the limit not all of them. Whatever
- * cannot be read names none: the walk tells of it. */
+/* *n: number of paths below a tree; its own paths are in `known`. Counting stops above the limit.
+ * Unreadable trees add no paths: the walk reports them. */
 static int count(int64_t *n, walker *v, hpc_map *known, const hpc_git_id *id, int depth)
 {
     char why[200];

@@ -1,17 +1,15 @@
 /*
- * walk_tree.c: the files that a tree holds, and their paths.
- *
- * A tree is known by its id and its path, and is read once in all: consecutive
- * commits share nearly all of theirs. Symbolic links and submodules are counted,
- * never followed.
+ * walk_tree.c: finds the files in a tree, and their paths. A tree is identified by id and path, and
+ * is read only once, because consecutive commits share nearly all trees. Symbolic links and
+ * submodules are counted, never followed.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/git/walk.h"
 
-/* What few commits have anew. Behind it, all that a commit holds is counted before it is visited.
- */
+/* Few commits have so many new entries. At this number, all paths of the commit are counted before
+ * the walk continues. */
 enum { MANY = 1 << 18 };
 
 /* ---- keys: commits, trees at a path, blobs at a path --------------------------- */

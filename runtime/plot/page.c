@@ -1,6 +1,5 @@
 /*
- * page.c: a figure as one HTML page that needs nothing else: the picture, and
- * below it the numbers as tables.
+ * page.c: a figure as a self-contained HTML page: the picture, and the numbers below it as tables.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /*
- * plot.c: from a figure to a file: checks it, has gnuplot draw it, saves the
- * picture or the page.
+ * plot.c: writes a figure to a file: checks it, runs gnuplot, and saves the picture or the page.
  */
 #include "runtime/plot/plot.h"
 

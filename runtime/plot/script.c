@@ -1,8 +1,7 @@
 /*
- * script.c: a figure as commands of gnuplot.
- *
- * Texts stand in single quotes, where gnuplot substitutes nothing, and enhanced
- * mode is off, so "_" and "^" are characters. Numbers go into data blocks.
+ * script.c: translates a figure to gnuplot commands. Texts are in single quotes, where gnuplot
+ * substitutes nothing, and enhanced mode is off, so "_" and "^" are ordinary characters. Numbers
+ * are in data blocks.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 enum { ROW = 24, FRAME = 96, LEAST = 200, PLOT_WIDTH = 760, LINE_HEIGHT = 380, TITLE = 40 };
 
-/* Told apart by people who see fewer colours too (Okabe and Ito's palette). */
+/* Distinguishable with colour vision deficiency (Okabe and Ito's palette). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#d55e00",
                                       "#56b4e9", "#cc79a7", "#999999", "#f0e442"};
 
@@ -199,7 +198,7 @@ static void draw_strips(hpc_buf *out, const hpc_plot *p)
                        (long long)k + 1, p->strip[k].from, p->strip[k].to);
 }
 
-/* What is pale lies behind all lines. */
+/* Pale elements are drawn before all lines. */
 static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
 {
     const char *comma = "";
@@ -232,7 +231,7 @@ static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
     hpc_buf_text(out, "\n");
 }
 
-/* Whether numbers along an axis are shown as "1.5M". Bars lie along x. */
+/* True if numbers along an axis are shown as "1.5M". Bars lie along x. */
 static bool wide(const hpc_plot *p, bool along_x)
 {
     for (int64_t s = 0; s < p->series_n; s++)

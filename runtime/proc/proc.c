@@ -1,5 +1,5 @@
 /*
- * proc.c: running a child to its end: feeding it, listening to it, ending it.
+ * proc.c: runs a child process to its end: writes its input, reads its output, enforces its limits.
  */
 #include "runtime/proc/proc.h"
 
@@ -131,7 +131,7 @@ static int converse(session *s)
         reap(s, false);
         if (silent && !s->exited && s->child.in < 0 && s->o->seconds <= 0) reap(s, true);
     }
-    /* What is still in the pipes; a process that left the group could keep them open for ever. */
+    /* Drains the pipes; a process that left the group could keep them open for ever. */
     for (int k = 0; k < 50 && (s->child.out >= 0 || s->child.err >= 0); k++)
         TRY(exchange(s, TICK_MS));
 out:

@@ -1,5 +1,5 @@
 /*
- * spawn.c: starting a child: its program, environment, streams and limits.
+ * spawn.c: starts a child process with its environment, streams and limits.
  */
 #include <errno.h>
 #include <fcntl.h>

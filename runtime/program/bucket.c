@@ -1,9 +1,7 @@
 /*
- * bucket.c: sums over ranks that end in state put together, so that a message
- * carries many of them: a bundle, one collective, and views of what it brings.
- *
- * Which ones go together follows from the order in which they are there to be
- * sent, their axes and their elements: the same on all ranks.
+ * bucket.c: combines sums over ranks that end in state, so that one message carries many: a bundle,
+ * one collective, and views of its result. The grouping follows from the order in which the sums
+ * become ready, their axes and their sizes, so it is the same on all ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +179,7 @@ static int32_t ready_at(const graph *g, int32_t k)
     return last;
 }
 
-/* It comes behind a member that is in the bucket already, which then must go first. */
+/* True if k follows a member that is already in the bucket, which must then be sent first. */
 static bool comes_behind(const graph *g, const bucket *b, int32_t k)
 {
     for (int64_t a = 0; a < g->node[k].pred_n; a++)

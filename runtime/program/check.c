@@ -1,8 +1,7 @@
 /*
- * check.c: proves that a program is one: single assignment, definition before
- * use, versions of state in sequence, counts and guards of the right type.
- *
- * It does not run shape rules again: emission did.
+ * check.c: validates a program: single assignment, definition before use, versions of state in
+ * sequence, counts and guards of the right type. It does not repeat shape rules, which emission has
+ * applied.
  */
 #include "runtime/program/priv.h"
 

@@ -1,10 +1,8 @@
 /*
- * differentiate.c: from a forward segment, the backward segment, by the op
- * table's backward rules in reverse order.
- *
- * Gradients of trainable state are added into accumulators, which are state
- * too. It shards nothing and saves nothing: a forward value that backward reads
- * simply lives longer.
+ * differentiate.c: reverse-mode differentiation: emits the backward segment of a forward segment
+ * from the op table's backward rules. Gradients of trainable state are added to accumulators, which
+ * are also state. It neither shards nor saves values: a forward value that backward reads stays
+ * alive longer.
  */
 #include "runtime/program/priv.h"
 
@@ -199,7 +197,7 @@ enum {
     OTHER,
     UNTOUCHED,
     ADDED_TO
-}; /* of values: accumulators, before and behind the first adder */
+}; /* kind of a value; accumulators before and after the first adder */
 
 static bool adds_to_sum(const hpc_insn *i, int k, const uint8_t *sum)
 {

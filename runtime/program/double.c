@@ -1,5 +1,5 @@
 /*
- * double.c: the reference of a program: the same instructions in f64.
+ * double.c: conversion of a program to f64, as a reference.
  */
 #include "runtime/program/priv.h"
 

@@ -225,8 +225,8 @@ static int find_kinds(graph *g)
     return HPC_OK;
 }
 
-/* Nothing that is made again waits for what flows, and as work to hide communication behind all of
- * it would be there at once: it waits until backward has begun with the block behind its own. */
+/* Recomputation does not depend on backward, so it would all be available at once as work to hide
+ * communication. It therefore waits until backward has begun with the block after its own. */
 static int hold_back(graph *g)
 {
     enum { BLOCKS = INT16_MAX + 2 };

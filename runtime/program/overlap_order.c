@@ -26,13 +26,13 @@ typedef struct order {
     bool *issued, *landed, *wanted; /* by node */
     int32_t *began;                 /* by node: of a collective, the turn at its start */
     int32_t *by_place, *spot;       /* nodes as they were; by node: where in that */
-    int32_t *missing;               /* by node: of what comes before it, those not issued */
-    int64_t *follow_at;             /* by node: where in `follow` what comes behind it begins */
+    int32_t *missing;               /* by node: number of predecessors not yet issued */
+    int64_t *follow_at;             /* by node: where its successors begin in `follow` */
     int32_t *follow;
     ready_list ready[READY_N];
     int32_t *room; /* of these lists */
     int32_t *flying;
-    int64_t flying_n; /* collectives that have not landed, of whose landing turns decide */
+    int64_t flying_n; /* collectives in flight that land at a given turn */
     int32_t *stack;
     int32_t next;    /* the first collective of the flow not begun yet, or -1 */
     int64_t turning; /* position in by_place: none before has a turn to wait for */
@@ -48,7 +48,7 @@ static int ready_kind(const node *d)
     return is_comm(d) ? d->kind : d->insn.op->view ? READY_VIEW : READY_COMPUTE;
 }
 
-/* The first position in a list that is behind `spot`. */
+/* The first position in a list after `spot`. */
 static int64_t behind(const ready_list *l, int32_t spot)
 {
     int64_t low = 0, high = l->n;
@@ -88,8 +88,8 @@ static bool has_landed(const order *o, int32_t k)
     return true;
 }
 
-/* How far the segment has come: the turn of the first that computes and has not been issued; what
- * is made of sums that end in state comes when it can. */
+/* The turn of the first computation that has not been issued. Work on sums that end in state does
+ * not count; it is issued when possible. */
 static int32_t turn_now(order *o)
 {
     const graph *g = o->g;
@@ -190,9 +190,8 @@ static int32_t find_ready(const order *o, bool wanted)
 
 /* ---- landing ------------------------------------------------------------------------ */
 
-/* What nobody is held up by has had its time when the segment is that much further: then what it
- * has sent need not be kept any longer; a gather that another waits for has a turn, as that was
- * reckoned with. */
+/* Lands collectives that began long enough ago, measured in turns, although nothing waits for them:
+ * their operands are then no longer kept. */
 static void land_old(order *o)
 {
     int32_t now = turn_now(o);
@@ -227,7 +226,8 @@ static int64_t waits_until(const order *o, int32_t k)
     return last;
 }
 
-/* What has been under way for longest is there first; gathers ahead have nobody waiting. */
+/* Waits for the node whose collectives began first. Gathers ahead are considered only with `ahead`,
+ * because nothing waits for them yet. */
 static bool wait_for_one(order *o, bool ahead)
 {
     int32_t best = -1;
@@ -275,7 +275,7 @@ static void sort_by_place(order *o)
     }
 }
 
-/* What comes behind each, and what may be issued to begin with. */
+/* Finds the successors of each node, and the nodes that may be issued at first. */
 static int find_followers(order *o)
 {
     const graph *g = o->g;

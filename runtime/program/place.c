@@ -1,11 +1,8 @@
 /*
- * place.c: where every value lives: lifetimes, then offsets in few arenas.
- *
- * Lifetimes are counted in instructions over all segments in the order in
- * which a slot goes through them. Blocks are placed one after the other into
- * the tightest gap among those alive at the same time, for several orders, the
- * best of which is then improved; the smallest arena wins. It does not reorder
- * instructions.
+ * place.c: memory placement: lifetimes of values, then offsets in a few arenas. A lifetime is a
+ * range of instructions over all segments, in the order in which a slot runs them. Each block goes
+ * into the tightest gap among the blocks alive at the same time. Several orders of placement are
+ * tried, the best is improved further, and the smallest arena wins. Instructions are not reordered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +45,8 @@ static void use(placer *w, hpc_value v, int32_t segment, int64_t at)
     if (w->p->value[root].type.ragged >= 0) use(w, w->p->value[root].type.count, segment, at);
 }
 
-/* Operands, their counts and the guard. A view keeps its base alive. What is sent stays until the
- * segment's end: were its memory received into, each of two peers would first wait for the other.
- */
+/* Operands, their counts and the guard. A view keeps its base alive. A sent value stays until the
+ * end of the segment: if its memory were received into, two peers would each wait for the other. */
 static void find_lifetimes(placer *w)
 {
     const hpc_program *p = w->p;
@@ -71,7 +67,7 @@ static void find_lifetimes(placer *w)
         }
 }
 
-/* What is received is first read there; else at the segment's end. */
+/* The first read of a received value, or the end of the segment. */
 static int64_t landing(const hpc_program *p, const hpc_segment *s, int64_t k)
 {
     hpc_value y = hpc_value_root(p, s->insn[k].operand[0]);
@@ -85,7 +81,8 @@ static int64_t landing(const hpc_program *p, const hpc_segment *s, int64_t k)
     return s->insn_n - 1;
 }
 
-/* A collective is under way until then: what it sends may not be overwritten without a wait. */
+/* A collective is in flight until its result is read: its operand may not be overwritten without a
+ * wait. */
 static void hold_sent(placer *w)
 {
     const hpc_program *p = w->p;

@@ -1,5 +1,5 @@
 /*
- * print.c: programs for people, one line per instruction.
+ * print.c: text form of programs, one line per instruction.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void put_value(hpc_buf *out, const hpc_program *p, const hpc_insn *i, int
         hpc_buf_printf(out, "@%d", i->version[k] + (hpc_insn_role(p, i, k) & HPC_OUT ? 1 : 0));
 }
 
-/* "+x" is added to; what is only written again shows by its version. */
+/* "+x" is accumulated; a value that is overwritten has a new version. */
 static void put_outputs(hpc_buf *out, const hpc_program *p, const hpc_insn *i)
 {
     bool any = false;

@@ -1,9 +1,7 @@
 /*
- * program.c: making programs: values, segments and the emission of
- * instructions.
- *
- * It knows no op: shapes come from the op table. It proves nothing beyond what
- * one emission can see; check.c proves whole programs.
+ * program.c: construction of programs: values, segments and emission of instructions. It contains
+ * no knowledge of ops: shapes come from the op table. It checks each emission alone; check.c
+ * validates whole programs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -185,8 +183,8 @@ static int check_operand(const hpc_program *p, const hpc_op *op, int k, hpc_valu
     return HPC_OK;
 }
 
-/* State that operand k writes may be read by the same instruction only where its kernel may work
- * in place of an input, and then the whole of it. */
+/* An instruction may read state that its operand k writes only if its kernel can work in place of
+ * an input, and then only all of the state. */
 static int check_alias(const hpc_program *p, const hpc_insn *i, int k)
 {
     const hpc_signature *sig = &i->op->sig;

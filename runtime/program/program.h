@@ -1,14 +1,14 @@
 /*
- * program.h: a model as data: typed values, instructions, segments, and the
- * passes that turn programs into programs.
+ * program.h: a model as data: typed values, instructions, segments, and the passes that transform
+ * programs.
  *
- * To write a pass: walk p->segment[s].insn[i], read types and tags (never
- * names), emit through hpc_emit, and let hpc_program_check prove what is left.
- * To add an op: program/op/op.h. To run or schedule: program/run/run.h.
+ * To write a pass: walk p->segment[s].insn[i], read types and tags (never names), emit with
+ * hpc_emit, and call hpc_program_check, which proves the rest. To add an op: program/op/op.h. To
+ * run or schedule: program/run/run.h.
  *
- * Values are assigned once. State alone is written again, each write giving a
- * new version; an instruction names the version that it reads. Dependencies
- * follow from values and versions, never from positions.
+ * Inputs and temporaries are assigned once. Only state is written repeatedly: each write creates a
+ * new version, and an instruction names the version that it reads. Dependencies follow from values
+ * and versions, never from positions.
  */
 #ifndef HPC_PROGRAM_H
 #define HPC_PROGRAM_H
@@ -31,12 +31,12 @@ enum {
     HPC_NEW = -2   /* as an output given to hpc_emit: create it */
 };
 
-/* Layout of a value on one grid axis. A split value's extent here is the local one
- * once hpc_shard has run, the global one before. */
+/* Layout of a value on one grid axis. The extent of a split value is global until hpc_shard has
+ * run, and local afterwards. */
 enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial sum */ };
 #define HPC_SPLIT(dim) (1 + (dim))
-/* Split as well, with parts that lie within those of every axis that has HPC_SPLIT(dim). Where an
- * operand of an instruction is split this way and another one plainly, this one is gathered. */
+/* Also a split; its parts are subdivisions of the parts of every axis with HPC_SPLIT(dim). If
+ * operands of one instruction have both kinds of split, those with HPC_INNER are gathered. */
 #define HPC_INNER(dim) (1 + HPC_RANK_MAX + (dim))
 /* The dimension that a layout splits, either way; below 0: none. */
 static inline bool hpc_layout_inner(int8_t layout)
@@ -51,7 +51,7 @@ static inline int8_t hpc_layout_split(int dim, bool inner)
 {
     return (int8_t)(inner ? HPC_INNER(dim) : HPC_SPLIT(dim));
 }
-/* In a shape rule, as a type's count: the value that operand k of this instruction will be. */
+/* The `count` of a type in a shape rule: the value of operand k of the same instruction. */
 #define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
@@ -59,13 +59,14 @@ typedef struct hpc_type {
     int8_t rank, ragged;       /* ragged: the dimension with a run-time extent, or -1 */
     int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., HPC_SPLIT(dim) or HPC_INNER(dim) */
     hpc_value count;           /* i32 value of the run-time extents, or HPC_NONE */
-    hpc_value picked; /* 1 + the index (i32 state) by which these were picked from a tensor, or 0 */
+    hpc_value
+        picked; /* 1 + the i32 state with these elements' indices in a tensor; 0: not picked */
     int64_t extent[HPC_RANK_MAX]; /* maxima */
 } hpc_type;
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent);
 hpc_type hpc_type_ragged(hpc_type t, int dim, hpc_value count);
 size_t hpc_type_bytes(const hpc_type *t);
-/* Where a rank's part begins along a dimension of the whole, given the part's type. */
+/* The global index at which a rank's part begins along a dimension, given the part's type. */
 int64_t hpc_type_first(const hpc_type *local, int dim, const hpc_grid_shape *shape,
                        const int *coord);
 const char *hpc_type_text(char out[128], const hpc_type *t); /* "f32[256,768]{data:0}" */
@@ -83,16 +84,16 @@ typedef struct hpc_value_info {
     hpc_type type;
     bool trainable;             /* state: differentiation makes an accumulator for it */
     hpc_value grad;             /* state: that accumulator, or HPC_NONE */
-    hpc_value index;            /* trainable: the elements that learn, the others being 0, and of
-                                   which alone the accumulator is; HPC_NONE: all */
-    int64_t picks;              /* state, such an index: how many of them are in this rank's part */
-    hpc_value whole;            /* state: where it is kept gathered (hpc_shard), or HPC_NONE */
-    int8_t settled[HPC_AXIS_N]; /* state, of partial sums: the layout in which they are read */
+    hpc_value index;            /* trainable: state with the indices of the elements that learn (the
+                                   others are 0); the accumulator has only these. HPC_NONE: all */
+    int64_t picks;              /* state that is such an index: its elements in this rank's part */
+    hpc_value whole;            /* state: its gathered copy (hpc_shard), or HPC_NONE */
+    int8_t settled[HPC_AXIS_N]; /* state of partial sums: the layout in which they are read */
     hpc_value base;             /* a view: the value whose memory it shares, or HPC_NONE */
-    int64_t base_element;       /* and from where */
+    int64_t base_element;       /* first element of the view in `base` */
     bool anew;                  /* accumulator: every run of backward overwrites it first */
     bool kept;                  /* temporary: the host reads it, so it lives to the end */
-    int32_t version;            /* state: the newest */
+    int32_t version;            /* state: the newest version */
     int32_t segment, insn;      /* temporaries: where assigned */
 } hpc_value_info;
 
@@ -110,15 +111,15 @@ const char *hpc_phase_name(hpc_phase f);
 
 typedef struct hpc_tags {
     hpc_phase phase;
-    int16_t block;      /* which layer of the model, or -1 */
-    int16_t microbatch; /* -1: whichever the slot holds */
+    int16_t block;      /* layer of the model, or -1 */
+    int16_t microbatch; /* -1: that of the slot */
     int16_t group;      /* parameter group, or -1 */
     uint8_t queue;      /* hpc_queue */
-    int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
+    int32_t origin;     /* instruction of the forward segment that it was derived from, or -1 */
     bool anew;          /* overwrites state instead of adding to it */
     bool again;         /* recomputes a forward instruction (hpc_recompute) */
     bool idle;          /* another rank executes it; here it only keeps that rank's position */
-    hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
+    hpc_value guard;    /* i32 scalar: runs if it is not 0; HPC_NONE: always */
 } hpc_tags;
 
 typedef struct hpc_insn {
@@ -142,10 +143,10 @@ struct hpc_program {
     hpc_arena *arena;
     hpc_value_info *value;
     int64_t value_n, value_cap;
-    hpc_segment *segment; /* in the order in which a slot goes through them */
+    hpc_segment *segment; /* in the order in which a slot runs them */
     int64_t segment_n, segment_cap;
     int current;     /* segment that emission appends to */
-    hpc_tags tags;   /* given to what is emitted next; set at will */
+    hpc_tags tags;   /* of the instructions emitted next; passes may set them */
     hpc_error error; /* of the first failed emission: later ones do nothing */
 };
 
@@ -160,31 +161,30 @@ int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
 /* Appends an instruction. operand: op->sig.operand_n values, outputs HPC_NEW, HPC_NONE
  * (optional) or state (ACC, INOUT); attr may be NULL for all zeros. Returns the first output (an
  * existing state if it was given); HPC_NONE if there is no output or after a failure. New
- * outputs are stored in operand. The error of a misfit names segment, instruction, operand and
- * both shapes. */
+ * outputs are stored in operand. The error for operands that do not match names segment,
+ * instruction, operand and both shapes. */
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
-/* 0, or the first failed emission, which it records again: builders check once, at the end. */
+/* 0, or the code of the first failed emission, recorded again. Builders check once, at the end. */
 int hpc_program_status(const hpc_program *p);
 /* Proves single assignment, order and versions, and that counts and guards have valid types.
  * Call it after every pass; tests always do. hpc_emit checks shapes. */
 int hpc_program_check(const hpc_program *p);
-/* For passes: deep copy; and an instruction's errors' prefix, "forward[0] #12 matmul (block 3)". */
-hpc_program *hpc_program_copy(const hpc_program *p);
+hpc_program *hpc_program_copy(const hpc_program *p); /* deep */
+/* Prefix of errors about an instruction: "forward[0] #12 matmul (block 3)". */
 const char *hpc_insn_where(char out[96], const hpc_program *p, int segment, int64_t insn);
 
 /* ---- passes ----------------------------------------------------------------- */
 typedef struct hpc_diff_options {
-    int forward, backward; /* segments: from, and appended to (made by the caller) */
+    int forward, backward; /* segments: differentiated, and appended to (the caller creates it) */
     int accumulate;        /* segment for "accumulator += gradient" in the order that a
                               schedule fixes, or -1: backward adds in place */
     bool anew; /* with accumulate -1, for gradients that are used after each run of backward: the
-                  first instruction that adds to an accumulator overwrites it, so it
-                  needs no clearing */
-    const hpc_value *seed_of; /* values whose gradients are given ... */
-    const hpc_value *seed;    /* ... by these, to which what flows there is added */
+                  first addition to an accumulator overwrites it, so it needs no clearing */
+    const hpc_value *seed_of; /* [seed_n]: values with given gradients */
+    const hpc_value *seed;    /* [seed_n]: these gradients; computed ones are added to them */
     int64_t seed_n;
-    const hpc_value *want; /* values, besides trainable state, to have gradients for */
-    hpc_value *want_grad;  /* out: those; HPC_NONE where nothing flows */
+    const hpc_value *want; /* [want_n]: further values that need gradients, not trainable state */
+    hpc_value *want_grad;  /* out, [want_n]: their gradients; HPC_NONE where none flows */
     int64_t want_n;
 } hpc_diff_options;
 /* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
@@ -254,33 +254,33 @@ typedef struct hpc_overlap_options {
 } hpc_overlap_options;
 int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
 /* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append
- * copies it, with new temporaries. The caller guarantees that segments between them do not
- * depend on the order. */
+ * copies it, with new temporaries. The caller guarantees that the segments between them give the
+ * same results in the new order: only versions and single assignment are checked. */
 int hpc_program_move(hpc_program *p, int into, int from);
 int hpc_program_append(hpc_program *p, int into, int from);
 
-/* All real values become f64, all others stay: the reference for tests and bench. */
+/* Converts all real values to f64: the reference for tests and bench. */
 int hpc_to_double(hpc_program *p);
 
-/* Memory. Spaces: state; one arena for each slot; one arena for what lives within a segment.
- * With one slot everything but state shares the slot arena. */
+/* Memory spaces: state; one arena for each slot; one arena for values that live within a segment.
+ * With one slot, everything but state shares the slot's arena. */
 typedef enum hpc_space { HPC_SPACE_STATE, HPC_SPACE_SLOT, HPC_SPACE_LOCAL, HPC_SPACE_N } hpc_space;
 typedef struct hpc_placement {
     uint8_t *space;             /* by value */
-    int64_t *offset;            /* by value; views: of their base, displaced */
+    int64_t *offset;            /* by value; of a view: its own, within its base */
     int64_t **workspace;        /* by segment and instruction: offset in `workspace_space` */
     hpc_space *workspace_space; /* by segment */
-    int64_t own;                /* offset of what workers have for themselves, in the same */
+    int64_t own;                /* offset of the workers' own memory, in the same space */
     size_t bytes[HPC_SPACE_N];  /* of each arena */
-    size_t live[HPC_SPACE_N];   /* the largest set alive at once: the floor of bytes */
+    size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
-/* elsewhere[value]: where state has memory already and needs none; NULL: nowhere.
- * workspace_bytes[segment][insn]; NULL: none. own_bytes: in use all the time. Allocates from `a`.
- */
+/* elsewhere[value]: memory that state already has, so that it gets no place; may be NULL.
+ * workspace_bytes[segment][insn]; NULL: none. own_bytes: reserved at all times. Allocates from
+ * `a`. */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 
-/* ---- for people -------------------------------------------------------------- */
+/* ---- cost and text ----------------------------------------------------------- */
 typedef struct hpc_cost {
     double flops, bytes;
 } hpc_cost;

@@ -14,10 +14,10 @@ typedef struct recomputer {
     hpc_program *p;
     const hpc_recompute_options *o;
     int64_t n;        /* values at the start */
-    bool *held;       /* by value that has memory: stays as it is */
+    bool *held;       /* by value with memory: not recomputed */
     bool *written;    /* state, somewhere from forward to backward */
     bool *read_back;  /* by value that has memory: backward reads it */
-    bool *again;      /* by value: made again where backward needs it */
+    bool *again;      /* by value: recomputed where backward needs it */
     double *extra;    /* by value: bytes kept only to have it in backward */
     hpc_value *by;    /* by value: what backward reads instead, once made */
     int32_t *pending; /* instructions of forward, each needed by the one below it */
@@ -31,7 +31,8 @@ static void hold(recomputer *w, hpc_value v)
     if (v >= 0) w->held[v] = true;
 }
 
-/* Whether `i` may read the temporary v without keeping it for all: from its own block. */
+/* True if `i` may read the temporary v without keeping it for other blocks, because it is in its
+ * own. */
 static bool is_inner(const recomputer *w, int segment, const hpc_insn *i, hpc_value v)
 {
     const hpc_value_info *info = &w->p->value[hpc_value_root(w->p, v)];
@@ -70,7 +71,7 @@ static void note_all(recomputer *w)
             note_reads(w, (int)s, &p->segment[s].insn[k]);
 }
 
-/* ---- what may be made again ------------------------------------------------------ */
+/* ---- what may be recomputed ------------------------------------------------------ */
 
 /* State that anything up to backward writes is not read again: here it may have changed, and by
  * another slot's forward in any case. Who makes a count or a guard is not repeated either, so that
@@ -143,7 +144,7 @@ static void decide(recomputer *w, const hpc_insn *i)
     }
 }
 
-/* ---- backward, written anew ---------------------------------------------------------- */
+/* ---- rewriting of backward ----------------------------------------------------------- */
 
 static bool is_missing(const recomputer *w, hpc_value v)
 {

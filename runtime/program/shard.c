@@ -1,9 +1,8 @@
 /*
- * shard.c: from the global program to one rank's: layouts flow through the op
- * table's labels, conversions enter where they differ, extents become local.
- *
- * It decides greedily, instruction by instruction, and knows no op by name. It
- * does not search for the best plan. How a value is converted: shard_convert.c.
+ * shard.c: turns the global program into that of one rank: propagates layouts through the op
+ * table's labels, inserts conversions where layouts differ, and makes extents local. It decides
+ * greedily, instruction by instruction, and knows no op by name. It does not search for the best
+ * plan. shard_convert.c converts values.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -44,7 +43,7 @@ int shard_local(const sharder *w, hpc_value v, hpc_type *t)
     return HPC_OK;
 }
 
-/* Appends an instruction as it stands, with versions counted anew. */
+/* Appends an unchanged instruction with new version numbers. */
 static int append(sharder *w, hpc_insn *i)
 {
     hpc_program *p = w->p;
@@ -99,8 +98,8 @@ static int64_t elements(const hpc_type *t)
     return n;
 }
 
-/* Whether partial inputs pass through, as through a linear op, where that makes what is summed no
- * larger; before any other op they are summed, and so is what several instructions read. */
+/* True if partial sums pass through: the op is linear and does not make them larger. They are
+ * summed before any other op, and if several instructions read them. */
 static bool passes_partials(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
 {
     uint16_t partial = 0;
@@ -119,17 +118,16 @@ static bool passes_partials(const sharder *w, const hpc_insn *i, const hpc_dims 
     return false;
 }
 
-/* Data and depth split the rows of what flows; state that is split along them, so that nobody holds
- * all of it, is put together where it meets what flows: forward and backward. */
+/* Data and depth split the rows of activations. State that is split along these axes, so that no
+ * rank holds all of it, is gathered where it meets activations, in forward and backward. */
 static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
 {
     return (axis == HPC_AXIS_DATA || axis == HPC_AXIS_DEPTH) &&
            w->p->value[i->operand[k]].kind == HPC_VALUE_STATE;
 }
 
-/* Whether the axis divides what the axes before it leave of each dimension with the label: those of
- * a view differ, of rows and of blocks of rows. What it does not divide is put together along it.
- */
+/* True if the axis divides what earlier axes leave of each dimension with the label; in a view,
+ * rows and blocks of rows. Other dimensions are gathered along it. */
 static bool divides(const layouts *l, const sharder *w, const hpc_insn *i, const hpc_type *global,
                     const hpc_dims *dims, char label, int axis)
 {
@@ -147,8 +145,8 @@ static bool divides(const layouts *l, const sharder *w, const hpc_insn *i, const
     return true;
 }
 
-/* Whether all that is updated in place is whole along the axis, some of it in a dimension with the
- * label: it stays where it lies, and what goes with it is put together. */
+/* True if all operands updated in place are whole along the axis, and one has a dimension with the
+ * label. Then it stays in place, and the operands that match it are gathered. */
 static bool stays_whole(const sharder *w, const hpc_insn *i, const hpc_dims *dims, char label,
                         int axis)
 {
@@ -266,7 +264,7 @@ static int check_in_place(const sharder *w, const hpc_insn *i, int k, const int8
     return HPC_OK;
 }
 
-/* What is read and written in one must be so where it lies. */
+/* An operand that is both read and written must keep the layout of its state. */
 static int convert_input(sharder *w, hpc_insn *i, int k, const int8_t *want)
 {
     hpc_value v = i->operand[k];
@@ -283,7 +281,7 @@ static int convert_input(sharder *w, hpc_insn *i, int k, const int8_t *want)
 
 /* ---- outputs --------------------------------------------------------------------- */
 
-/* What is computed for state that has another layout: it goes to a temporary first. */
+/* A result for state of another layout: it is first written to a temporary. */
 typedef struct store {
     hpc_value state, temp;
     int8_t want[HPC_AXIS_N]; /* the layout in which it is added */
@@ -356,7 +354,8 @@ static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, st
     return same_layout(w, made, s->want) ? HPC_OK : store_later(w, i, k, made, s);
 }
 
-/* The temporary in the state's layout, and added to it, or taken for it where it begins anew. */
+/* Converts the temporary to the state's layout, and adds it to the state, or overwrites state that
+ * restarts. */
 static int finish_store(sharder *w, const store *s, bool skip)
 {
     hpc_program *p = w->p;

@@ -1,9 +1,7 @@
 /*
- * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers
- * or cuts, along any dimension.
- *
- * Collectives work along the first dimension; another dimension's parts are moved to
- * the front before and back after them.
+ * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers or slices,
+ * along any dimension. Collectives work along the first dimension; the parts of another dimension
+ * are moved to the front before a collective and back after it.
  */
 #include <string.h>
 
@@ -17,7 +15,7 @@ int shard_extent(const sharder *w, int axis)
 
 /* ---- one axis ------------------------------------------------------------------- */
 
-/* x as [n, rows, cols / n]: the parts of dimension d, one behind the other. */
+/* x as [n, rows, cols / n]: the parts of dimension d, one after the other. */
 static hpc_value parts_first(hpc_program *p, hpc_value x, int d, int n)
 {
     const hpc_type t = p->value[x].type;
@@ -36,7 +34,8 @@ static hpc_value parts_last(hpc_program *p, hpc_value x, int d, const hpc_type *
     return hpc_view(p, x, like->rank, like->extent);
 }
 
-/* Collectives have a queue of their own; what comes before and behind them computes. */
+/* Collectives have a queue of their own; the operations before and after them use the compute
+ * queue. */
 static hpc_value over(sharder *w, hpc_value x, int axis, const hpc_op *op)
 {
     hpc_program *p = w->p;
@@ -139,8 +138,8 @@ static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
 
 /* ---- what is there already ------------------------------------------------------- */
 
-/* The value made before, or HPC_NONE. What was made under a guard is there under that guard alone,
- * and not even then if that is state, which may change. */
+/* An earlier conversion, or HPC_NONE. A conversion under a guard exists under that guard only, and
+ * never for state, which may change. */
 static hpc_value find(const sharder *w, hpc_value v, int axis, int8_t to, int32_t version)
 {
     const hpc_program *p = w->p;
@@ -156,9 +155,9 @@ static hpc_value find(const sharder *w, hpc_value v, int axis, int8_t to, int32_
     return HPC_NONE;
 }
 
-/* Whether a later segment finds it. State that was gathered is not kept; and of what another
- * segment made, this one's conversion is there only where this one has been run, which nobody
- * knows. Refreshes are not of each step. */
+/* True if a later segment can use the conversion. Gathered state is not kept. A conversion of
+ * another segment's value exists only if this segment has run, which is not known in advance.
+ * Refresh segments do not run in each step. */
 static bool lasts(const sharder *w, const converted *c)
 {
     const hpc_value_info *from = &w->p->value[c->from];
@@ -197,7 +196,7 @@ out:
 
 /* ---- all axes -------------------------------------------------------------------- */
 
-/* Whether parts of dimension d change that are coarser than those at place k of the nesting. */
+/* True if parts of dimension d change that are coarser than those at place k of the nesting. */
 static bool coarser_change(const sharder *w, const int8_t *is, const int8_t *want, int k, int d)
 {
     for (int c = 0; c < k; c++) {
@@ -209,9 +208,9 @@ static bool coarser_change(const sharder *w, const int8_t *is, const int8_t *wan
     return false;
 }
 
-/* What is gathered comes first, the finest parts (inner ones) before coarser ones, also those that
- * stay where coarser ones change; then what is split, the other way round; and what is summed in
- * full last, since less of it is left. */
+/* Gathers first, the finest (inner) parts before coarser ones, including parts that stay while
+ * coarser ones change. Then splits, in the opposite order. Full sums come last, since less is left
+ * to sum. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
 {
     bool anew = w->p->tags.anew;

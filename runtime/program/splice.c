@@ -39,7 +39,7 @@ static int make_room(hpc_program *p, int into, int from)
     return hpc_grow(&s->insn, &s->insn_cap, s->insn_n + p->segment[from].insn_n, sizeof *s->insn);
 }
 
-/* What it makes is made there now. */
+/* Records the new position as the origin of the instruction's results. */
 static void note_made(hpc_program *p, const hpc_insn *i, int segment, int64_t k)
 {
     for (int a = 0; a < i->op->sig.operand_n; a++) {

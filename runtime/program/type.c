@@ -1,5 +1,5 @@
 /*
- * type.c: types of values: making, measuring and naming them.
+ * type.c: types of values: construction, sizes and text.
  */
 #include <stdio.h>
 #include <string.h>

@@ -128,7 +128,7 @@ void shard_header_fill(shard_header *h, const hpc_shard_spec *s)
     h->seed = s->seed;
     h->tokenizer[0] = s->tokenizer.low;
     h->tokenizer[1] = s->tokenizer.high;
-    memcpy(h->task, s->task, strnlen(s->task, sizeof h->task)); /* zeros behind it */
+    memcpy(h->task, s->task, strnlen(s->task, sizeof h->task)); /* the rest is zeros */
     h->width = s->vocabulary <= 65536 ? 2 : 4;
     h->columns_n = (uint32_t)s->columns_n;
     bytes[SHARD_TOKENS] = (uint64_t)h->tokens * h->width;

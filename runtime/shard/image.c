@@ -1,9 +1,6 @@
 /*
- * image.c: proving that bytes are a shard: nothing in them is believed before it is checked, and
- * nothing needs a check afterwards.
- *
- * The tokens are read once: each block is hashed and compared with the vocabulary while it is in
- * the cache.
+ * image.c: validates the bytes of a shard completely, so that readers need no checks. The tokens
+ * are read once: each block is hashed and compared with the vocabulary while it is in the cache.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +20,7 @@ wrong:
     return hpc_fail(HPC_E_FORMAT, "%s: the counts in its header are out of range", name);
 }
 
-/* What is left must be what we would have written ourselves. */
+/* The remaining fields must equal those that we would write. */
 static int layout_check(const shard_header *h, const hpc_shard_spec *s, const char *name)
 {
     shard_header want = {.number = h->number,
@@ -80,10 +77,10 @@ out:
 typedef uint16_t vector16 __attribute__((vector_size(16), aligned(2), may_alias));
 typedef uint32_t vector32 __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Whether all of n tokens are at most `last`. t > last is a borrow of last - t, and with the
- * highest bit h of each: borrow = (~last & t | (~last | t) & (last - t)) at h. So it is t | (last -
- * t) when last has no h, and t & (last - t) when it has; no comparison is needed, which the oldest
- * x86-64 lacks for unsigned numbers. */
+/* True if all n tokens are at most `last`. t > last is a borrow of last - t. At the highest bit h,
+ * borrow = ~last & t | (~last | t) & (last - t). That is t | (last - t) if h is clear in `last`,
+ * and t & (last - t) if it is set. This avoids unsigned vector comparisons, which the oldest x86-64
+ * lacks. */
 static bool all_at_most16(const uint16_t *t, size_t n, uint16_t last)
 {
     const vector16 limit = {last, last, last, last, last, last, last, last};

@@ -106,7 +106,7 @@ int shard_index_save(const shard_index *x, const char *folder, const char *facts
     hpc_json_put_int(&w, "documents", documents);
     hpc_json_put_int(&w, "tokens", tokens);
     put_shards(&w, x);
-    if (facts) { /* already JSON, so it is put as it is */
+    if (facts) { /* already JSON, so it is copied unchanged */
         hpc_buf_text(&text, ",\n \"facts\": ");
         hpc_buf_text(&text, facts);
     }

@@ -19,13 +19,13 @@ extern "C" {
 
 enum { HPC_SHARD_VERSION = 1, HPC_SHARD_COLUMNS = 16 };
 typedef enum hpc_shard_type { HPC_SHARD_I32, HPC_SHARD_I64, HPC_SHARD_F32 } hpc_shard_type;
-typedef struct hpc_shard_column { /* one value a document: a label, a length, a source */
+typedef struct hpc_shard_column { /* one value per document: a label, a length, a source */
     char name[32];
     hpc_shard_type type;
 } hpc_shard_column;
-typedef struct hpc_shard_spec { /* what all shards of a data set share */
-    int64_t vocabulary;         /* every token is below it; up to 65536: two bytes a token */
-    hpc_hash128 tokenizer;      /* of the tokenizer that made the tokens */
+typedef struct hpc_shard_spec { /* common to all shards of a data set */
+    int64_t vocabulary;         /* every token is below it; up to 65536: two bytes per token */
+    hpc_hash128 tokenizer;      /* hash of the tokenizer */
     char task[16];              /* "code", "pragma", "perf" */
     int64_t seed;
     int64_t columns_n;
@@ -67,14 +67,14 @@ int hpc_shards_open(hpc_shards **out, const char *path, const hpc_hash128 *token
 void hpc_shards_close(hpc_shards *s);
 const hpc_shard_spec *hpc_shards_spec(const hpc_shards *s);
 int64_t hpc_shards_n(const hpc_shards *s);        /* documents */
-int64_t hpc_shards_tokens_n(const hpc_shards *s); /* tokens in all */
-uint64_t hpc_shards_hash(const hpc_shards *s);    /* of all that is in them */
-/* 0 <= i < n, by contract. */
+int64_t hpc_shards_tokens_n(const hpc_shards *s); /* total number of tokens */
+uint64_t hpc_shards_hash(const hpc_shards *s);    /* of the contents */
+/* i must be in 0 .. n-1. */
 hpc_document hpc_shards_document(const hpc_shards *s, int64_t i);
 int32_t hpc_document_token(const hpc_document *d, int64_t k);
 double hpc_shards_value(const hpc_shards *s, int64_t column, int64_t i);
-int64_t hpc_shards_column(const hpc_shards *s, const char *name); /* -1: none of that name */
-/* The document that holds token t of the whole, 0 <= t < tokens_n, and where it begins. */
+int64_t hpc_shards_column(const hpc_shards *s, const char *name); /* -1: no such column */
+/* The document with token t of the data set, 0 <= t < tokens_n; *begin: its first token. */
 int64_t hpc_shards_find(int64_t *begin, const hpc_shards *s, int64_t t);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ struct hpc_shard_writer {
     int64_t documents, tokens; /* in them */
     int failed;                /* code of the first failure: nothing more is added */
     bool closed;               /* the last shard is not full, so it is the last */
-    char damage[512];          /* what was found in the folder; "": nothing */
+    char damage[512];          /* description of the damage found in the folder; "": none */
     /* the shard under way */
     hpc_file_writer *file; /* NULL: none */
     hpc_buf path;
@@ -242,7 +242,7 @@ out:
     return rc;
 }
 
-/* Shards behind the last, of what was there when it was found damaged. */
+/* Removes shards after the last, left over from a folder that was found damaged. */
 static int remove_others(hpc_shard_writer *w)
 {
     hpc_buf names = {0};
@@ -328,7 +328,7 @@ out:
     return note_damage(w, rc);
 }
 
-/* Whether the index lists the shards that were kept; w->path is the one behind them. */
+/* True if the index lists the shards that were kept; w->path is the one after them. */
 static int index_check(const hpc_shard_writer *w, const shard_index *x, int64_t shards)
 {
     bool same = x->n >= w->index.n;

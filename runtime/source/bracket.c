@@ -1,10 +1,9 @@
 /*
- * bracket.c: pairs of brackets in C and its family, and what each brace holds.
- *
- * What a brace holds follows from the words before it in its statement: no type is
- * known and nothing is expanded. A closing bracket of another kind than the innermost
- * open one closes what is around it, if that is in the same braces, and nothing
- * otherwise; a brace closes the parentheses that were forgotten in it.
+ * bracket.c: finds pairs of brackets in C and its family, and the kind of each brace. The words
+ * before a brace in its statement determine the kind: no types are known and nothing is expanded. A
+ * closing bracket that does not match the innermost open one closes the matching one further out,
+ * if that is in the same braces; otherwise it closes nothing. A brace closes unmatched parentheses
+ * inside it.
  */
 #include "runtime/source/bracket_priv.h"
 
@@ -14,7 +13,7 @@ typedef struct finder {
     hpc_brackets *out;
     hpc_branches branches;
     bool cpp, skip;
-    /* Of the statement at hand: */
+    /* Of the current statement: */
     bool begun, record, space, arrow;
     int64_t prev; /* its last token, or -1 */
 } finder;

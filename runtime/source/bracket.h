@@ -25,9 +25,9 @@ typedef enum hpc_bracket_kind {
 } hpc_bracket_kind;
 
 typedef struct hpc_bracket {
-    uint32_t at, end; /* its bytes; of Fortran's statements all of them */
-    int32_t partner;  /* what it closes, or what closes it; -1: nothing here */
-    int32_t outer;    /* the innermost that is open before it, or -1 */
+    uint32_t at, end; /* byte range; of a Fortran statement, the whole statement */
+    int32_t partner;  /* the matching bracket, or -1 */
+    int32_t outer;    /* the innermost bracket open before it, or -1 */
     int32_t around;   /* the innermost of these that is neither ROUND nor SQUARE, or -1 */
     uint8_t kind;     /* of an unmatched closer: ROUND, SQUARE or BLOCK */
     bool closes;

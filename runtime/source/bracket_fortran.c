@@ -1,8 +1,7 @@
 /*
- * bracket_fortran.c: what Fortran's statements open and close.
- *
- * An end closes the innermost of what it names, and whatever was forgotten in it; a bare
- * "end" closes a unit. The label of a `do` closes all that wait for it.
+ * bracket_fortran.c: finds the constructs that Fortran statements open and close. An end statement
+ * closes the innermost construct of its kind, and unclosed ones inside it; a bare "end" closes a
+ * unit. The label of a `do` closes all loops that end at it.
  */
 #include "runtime/source/bracket_priv.h"
 #include "runtime/source/statement.h"
@@ -26,7 +25,7 @@ typedef enum word { /* what an end names; UNIT: a procedure or program */
 } word;
 
 static const struct {
-    const char *name, *joined; /* behind "end", and in one with it */
+    const char *name, *joined; /* after "end", or in one token with it */
     word means;
 } ends[] = {
     {"do", "enddo", DO},
@@ -49,7 +48,7 @@ static const struct {
     {"program", "endprogram", UNIT},
 };
 
-/* What is open, as statements go; brackets within one are not among it. */
+/* An open statement or block; open brackets within a statement are not entries. */
 typedef struct opened {
     uint8_t word;
     int32_t bracket;
@@ -145,7 +144,8 @@ static int open_word(finder *x, word w, int64_t i)
 /* ---- what it ends -------------------------------------------------------------------------------
  */
 
-/* Of an end: what it names; NOTHING for what is none. *bare: it names nothing. */
+/* The kind of block that an END statement names; NOTHING if it is not one. *bare: it names no
+ * kind. */
 static word ended(const finder *x, int64_t i, bool *bare)
 {
     *bare = is(x, i, "end") && i == x->s.last;
@@ -180,7 +180,7 @@ static bool same_label(const finder *x, const opened *o)
     return l->n == o->label_n && memcmp(x->s.text + l->at, x->s.text + o->label_at, l->n) == 0;
 }
 
-/* Its last token closes, behind the brackets in it. */
+/* Closes all at its last token, after the brackets in it. */
 static int close_labelled(finder *x)
 {
     int rc = HPC_OK;
@@ -189,8 +189,7 @@ static int close_labelled(finder *x)
     return rc;
 }
 
-/* ---- brackets within a statement
- * ------------------------------------------------------------------ */
+/* ---- brackets within a statement ---------------------------------------------------------- */
 
 static int see_brackets(finder *x)
 {

@@ -1,7 +1,6 @@
 /*
- * branch.c: the branches of #if: those that a walk over tokens reads, and the one with a cursor.
- *
- * Conditions are not evaluated, apart from a plain 0.
+ * branch.c: selects the branches of #if that a walk over tokens visits, and those that hold a
+ * cursor. Conditions are not evaluated, except a plain 0.
  */
 #include "runtime/source/priv.h"
 

@@ -126,7 +126,8 @@ static bool has_error(const hpc_check_file *f)
     return false;
 }
 
-/* What is found with the candidate, with all names declared that can be. As check_look. */
+/* Errors with the candidate in the gap, after declaring all names that can be declared. Returns as
+ * check_look. */
 static int find(hpc_check_file *f, const char *text, size_t n)
 {
     int rc;

@@ -18,19 +18,20 @@
 extern "C" {
 #endif
 
-/* ---- flags -------------------------------------------------------------------
- * Of a compiler's flags only those are kept that change what a text means, and nothing that loads
- * or runs a program, writes a file or reads a list of further flags:
+/* ---- flags ------------------------------------------------------------
+ * Of a compiler's flags, these are kept because they change the meaning of a text. None of them
+ * loads or runs a program, writes a file or reads a list of further flags.
  *   -I -isystem -iquote -idirafter -include -imacros -isysroot --sysroot
  *   -D -U -std= -ansi -nostdinc -nostdinc++ -stdlib= -pthread -O...
- *   -fopenmp and its names elsewhere (-qopenmp, -fiopenmp, -mp); -f(no-)exceptions, rtti, char8_t,
- *   coroutines, signed-char, unsigned-char, short-enums, ms-extensions, permissive, gnu89-inline,
- *   freestanding, hosted, blocks, declspec, builtin, fast-math, signed-zeros, concepts, wchar
- *   -m32 -m64 -march= -mcpu= -mtune= and sets of instructions (-mavx2, -mno-fma, ...)
+ *   -fopenmp and its names in other compilers (-qopenmp, -fiopenmp, -mp).
+ *   -f(no-): exceptions, rtti, char8_t, coroutines, signed-char, unsigned-char, short-enums,
+ *   ms-extensions, permissive, gnu89-inline, freestanding, hosted, blocks, declspec, builtin,
+ *   fast-math, signed-zeros, concepts, wchar.
+ *   -m32 -m64 -march= -mcpu= -mtune= and instruction sets (-mavx2, -mno-fma, ...)
  *   --target= -target
- * All else is dropped: -c, -o, -M..., -W..., -x, -Xclang, -Xlinker, -Xpreprocessor, -mllvm and what
- * follows them, -fplugin, -load, -specs, -B, @files, names of inputs. What -Xcompiler brings is
- * judged like any other flag. */
+ * All others are dropped: -c, -o, -M..., -W..., -x, -Xclang, -Xlinker, -Xpreprocessor, -mllvm and
+ * their operands, -fplugin, -load, -specs, -B, @files, names of inputs. The operand of -Xcompiler
+ * is treated as a flag. */
 typedef struct hpc_check_flags {
     hpc_arena *arena;
     const char **item; /* "-I/abs/include", "-DN=3", ..., NULL-terminated */

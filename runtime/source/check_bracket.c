@@ -1,8 +1,7 @@
 /*
- * check_bracket.c: brackets that match nothing, and what could fill a gap so that they do.
- *
- * All branches of #if are counted. A text whose branches open the same brace twice has brackets too
- * many with and without a completion, so only differences mean something.
+ * check_bracket.c: finds unmatched brackets, and fillings of a gap that match them. All branches of
+ * #if are counted. A text whose branches open the same brace twice has unmatched brackets with and
+ * without a completion, so only differences between the two count.
  */
 #include <string.h>
 
@@ -25,8 +24,8 @@ static char opener_of(const hpc_token *k, const char *text, bool *closes)
     return c && strchr(open, c) ? c : 0;
 }
 
-/* A closing bracket takes its opener from the stack with all that was opened behind it; one without
- * an opener is reported by `lone`. */
+/* A closing bracket removes its opener from the stack, with everything opened after it. `lone`
+ * reports a closer without an opener. */
 static int walk(stack *s, const hpc_tokens *t, const char *text, size_t lo, size_t hi,
                 int (*lone)(int64_t token, void *user), void *user)
 {
@@ -91,7 +90,7 @@ typedef struct gap {
     const hpc_tokens *t;
     const char *text;
     size_t lo;
-    hpc_buf open;  /* that the text behind the gap closes, innermost first */
+    hpc_buf open;  /* that the text after the gap closes, innermost first */
     hpc_buf round; /* closes what the gap must close, innermost first: first of expressions, */
     hpc_buf rest;  /* then from the first block on */
 } gap;
@@ -111,8 +110,8 @@ static int close_one(gap *g, char open)
                                                                                      : "]");
 }
 
-/* Behind the gap: a bracket that closes what the gap must open, or one from before the gap that
- * nothing closes any more. */
+/* A bracket after the gap that closes one the gap must open, or one from before the gap that is now
+ * left unclosed. */
 static int note_lone(int64_t token, void *user)
 {
     gap *g = user;
@@ -132,7 +131,7 @@ static int close_open(gap *g, const stack *s)
     return rc;
 }
 
-/* The first bracket behind the gap closes the innermost. */
+/* The first bracket after the gap closes the innermost one. */
 static void reverse(hpc_buf *b)
 {
     for (size_t i = 0; i + 1 < b->n - i; i++) {

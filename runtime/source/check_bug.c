@@ -1,6 +1,6 @@
 /*
- * Semantic errors that are bugs of a completion wherever its names are declared: a missing return,
- * a redefinition, and where no header is missing, a variable that nothing declares.
+ * Semantic errors that are bugs of a completion regardless of missing declarations: a missing
+ * return, a redefinition, and if no header is missing, an undeclared variable.
  */
 #include <ctype.h>
 #include <string.h>
@@ -18,8 +18,8 @@ static bool is_in_gap(const hpc_check_file *f, const check_issue *i)
     return (i->flags & CHECK_INSIDE) && i->at >= f->lo && i->at < f->lo + f->now.mid_n;
 }
 
-/* The error stands at the brace that ends the function. With the gap empty the function lacks its
- * return as well, so the comparison with that text says nothing. */
+/* The error is at the brace that ends the function. With an empty gap the function also lacks its
+ * return, so a comparison with that text gives no information. */
 bool check_lacks_return(const hpc_check_file *f, const check_issue *i)
 {
     const check_issues *s = &f->now.issues;

@@ -37,7 +37,7 @@ static bool is_same(const check_version *now, const check_issue *x, const check_
     return same_message(now->issues, x, before->issues, y);
 }
 
-/* An undeclared function is told once, where it is called first: that may be earlier now. */
+/* libclang reports an undeclared function once, at its first call, which may now be earlier. */
 static bool is_moved(const check_version *now, const check_issue *x, const check_version *before,
                      const check_issue *y)
 {
@@ -70,8 +70,8 @@ static bool is_same_line(const check_version *now, const check_issue *x,
 typedef bool (*relation)(const check_version *now, const check_issue *x,
                          const check_version *before, const check_issue *y);
 
-/* Pairs issues off; `once`: one of `before` explains one of `now` alone. Both come in the order of
- * the text, so the next pair is looked for behind the last one first. */
+/* Pairs off issues; `once`: one of `before` accounts for only one of `now`. Both lists are in text
+ * order, so the search for the next pair starts after the last one. */
 static void pair_off(uint8_t *fresh, uint8_t *used, const check_version *now,
                      const check_version *before, relation related, bool once)
 {

@@ -11,13 +11,13 @@
 
 #include "runtime/source/check_priv.h"
 
-/* What is open: the text itself, and each bracket in it. */
+/* An open scope: the text itself, or a bracket in it. */
 typedef struct frame {
     bool lost;     /* the statement that opens it has an unknown name */
-    bool unknown;  /* so has the statement that we are in */
-    bool argument; /* of a call, which may be a macro's: types may stand here */
-    bool macro;    /* of a call of what nobody declares */
-    bool shouted;  /* whose name is in capitals */
+    bool unknown;  /* the current statement has an unknown name */
+    bool argument; /* of a call that may be a macro's: types are allowed here */
+    bool macro;    /* of a call of an undeclared name */
+    bool shouted;  /* of a call of a name in capitals */
     char bracket;
 } frame;
 
@@ -25,8 +25,8 @@ typedef struct walk {
     const check_version *v;
     const hpc_tokens *t;
     const hpc_map *known;
-    uint8_t *unknown; /* 1: by token: a name that nobody declares stands there */
-    hpc_map *calls;   /* functions that nobody declares, told once for all their calls */
+    uint8_t *unknown; /* by token: 1 for an undeclared name */
+    hpc_map *calls;   /* undeclared functions; libclang reports each once for all calls */
     frame *item;
     int64_t n, cap;
     bool name, call, shouted; /* the last token was a name; one of `calls`; all in capitals */
@@ -46,8 +46,8 @@ static int64_t next_code(const walk *w, int64_t i)
     return i;
 }
 
-/* A call with a block behind it is none: it is a macro. So is one in capitals with a name behind
- * it; with other names that is a semicolon forgotten. */
+/* A call followed by a block is a macro. So is a call in capitals followed by a name; after other
+ * names, that is a missing semicolon. */
 static bool goes_on_oddly(const walk *w, int64_t close, bool shouted)
 {
     int64_t next = next_code(w, close);

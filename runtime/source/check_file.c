@@ -21,7 +21,7 @@ static void begin(hpc_buf *b, int kind, const hpc_check_file *f, double seconds)
     check_put(b, (uint64_t)seconds + 1);
 }
 
-/* As check_look, or 2 when libclang refuses and f->message says why. */
+/* As check_look, or 2 if libclang rejects the request; f->message has the reason. */
 static int ask_any(check_reader *r, hpc_check_file *f, const hpc_buf *question, double seconds)
 {
     int rc;
@@ -57,7 +57,7 @@ int check_file_ask(check_reader *answer, hpc_check_file *f, int kind)
     return ask_any(answer, f, &f->message, seconds);
 }
 
-/* As `ask`; what is found is that of the empty gap. */
+/* As `ask`; the issues are those of the empty gap. */
 static int open_in_process(hpc_check_file *f)
 {
     int rc;
@@ -123,8 +123,8 @@ static bool is_fitting(const hpc_check_file *f, const char *flag)
     return true;
 }
 
-/* Those that libclang takes in any case: its driver refuses machines and standards that it does not
- * know. */
+/* True for flags that libclang always accepts: its driver rejects unknown machines and
+ * standards. */
 static bool is_plain(const char *flag)
 {
     return strncmp(flag, "-m", 2) != 0 && strncmp(flag, "-std", 4) != 0 &&
@@ -147,7 +147,7 @@ static int add_given(hpc_check_file *f, const hpc_check_flags *given, bool plain
     return HPC_OK;
 }
 
-/* plain: without those that libclang may refuse. */
+/* plain: without flags that libclang may reject. */
 static int make_flags(hpc_check_file *f, const hpc_check_flags *given, bool plain)
 {
     const int64_t n = given ? given->n : 0;
@@ -481,7 +481,7 @@ static void note_parser(hpc_check_file *f)
     }
 }
 
-/* What nobody declares is declared, as often as that shows more of it. */
+/* Declares unknown names, repeatedly while that reveals more of them. */
 static int settle(hpc_check_file *f)
 {
     int rc = HPC_OK;

@@ -22,9 +22,9 @@ typedef enum kind {
     VALUE,  /* with a value, joined or in the next word */
     FOLDER, /* the same, and the value is a path */
     FILE_,  /* the same, looked for in folders too unless it is where the path says */
-    ASSIGN, /* a path behind '=' or in the next word */
+    ASSIGN, /* a path after '=' or in the next argument */
     OPENMP, /* by whatever name */
-    SKIP    /* with the next word */
+    SKIP    /* with the next argument */
 } kind;
 
 typedef struct rule {

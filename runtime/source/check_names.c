@@ -63,7 +63,7 @@ bool check_is_shouted(const char *name, size_t n)
     return letter && n > 2;
 }
 
-/* Whether a name of that message is declared nowhere, at any place. */
+/* True if the message is about a name that is declared nowhere. */
 static bool is_bare(const check_issues *s, const check_issue *i)
 {
     const char *text = s->text.data + i->text_at;
@@ -86,7 +86,7 @@ static bool skipped(const hpc_token *k)
     return !hpc_token_is_code(k) || (k->flags & HPC_TOKEN_IN_DIRECTIVE);
 }
 
-/* The code token before or behind i; -1 when there is none. */
+/* The code token before or after i, or -1. */
 static int64_t step(const view *v, int64_t i, int by)
 {
     if (i < 0) return -1;
@@ -169,7 +169,7 @@ static int evidence_of_type(const view *v, int64_t i)
     return 0;
 }
 
-/* A macro that means nothing to the parser: it stands beside a type, a declarator or a block. */
+/* True for a macro that the parser can ignore: next to a type, a declarator or a block. */
 static bool is_empty_macro(const view *v, int64_t i)
 {
     const int64_t before = step(v, i, -1), next = step(v, i, 1), behind = step(v, next, 1);
@@ -183,7 +183,7 @@ static bool is_empty_macro(const view *v, int64_t i)
 static bool is_value(const view *v, int64_t i)
 {
     const int64_t before = step(v, i, -1), next = step(v, i, 1);
-    /* Whatever comes behind it: it may be what is wrong. */
+    /* Whatever follows it: that may be the error. */
     if (is_name(v, next) && is_any(v, before, "= == != + - / < > && || return")) return true;
     if (is_name(v, before) || is_kind(v, before, HPC_TOKEN_STRING) || is(v, before, "::"))
         return false;
@@ -221,7 +221,7 @@ static const char *name_stumbled_over(size_t *n, const check_version *v, const h
     return NULL;
 }
 
-/* Names that are unknown and not declared by us yet, each with what its messages told. */
+/* Unknown names that have no declaration in the prelude yet, each with what its messages show. */
 static int collect(hpc_map *names, const check_version *v, const hpc_tokens *t,
                    const hpc_map *known)
 {
@@ -258,7 +258,7 @@ out:
     return rc;
 }
 
-/* What a name must be; 0 when that cannot be told. */
+/* The kind of a name; 0 if it is ambiguous. */
 static uint64_t kind_of(uint64_t found)
 {
     if (found & TYPE) return CHECK_NAME_TYPE;

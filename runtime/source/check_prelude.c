@@ -1,9 +1,7 @@
 /*
- * check_prelude.c: headers that are often missing where code is checked, as far as its syntax needs
- * them: the language of CUDA and HIP, and all of omp.h.
- *
- * CUDA's has what cannot be parsed without: qualifiers, launches, and the most common types.
- * check_cuda.c has its functions.
+ * check_prelude.c: replacements for headers that are often missing, as far as syntax needs them:
+ * those of CUDA and HIP, and all of omp.h. For CUDA, they declare what the parser needs:
+ * qualifiers, launches and common types. check_cuda.c declares their functions.
  */
 #include "runtime/source/check_priv.h"
 

@@ -40,13 +40,13 @@ const char *check_get_bytes(check_reader *r, size_t *n);
 int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
-/* What is asked: the kind, the number of the file, the seconds that it may take, and
- *   OPEN   how (CHECK_BODIES, ...), the set of headers that it may share (two numbers), the
- *          texts (path and text by turns, the file first, what declares names second), the flags
- *   PARSE  lo, hi, what stands between them
- *   CLOSE  nothing, and no answer
- *   TREE   nothing: that of what was parsed last
- * What is answered: 0 and the issues, or the tree (tree_priv.h), or 1 and a message. */
+/* A request: the kind, the number of the file, the seconds that it may take, and the following.
+ *   OPEN: the flags CHECK_BODIES, ...; the set of headers that it may share (two numbers); path
+ *         and contents of each text: the file, then one that declares names; compiler flags.
+ *   PARSE: lo, hi, the text between them.
+ *   CLOSE: nothing. The process sends no answer.
+ *   TREE: nothing. The answer is the tree of the last parse.
+ * Answers: 0 and the issues or the tree (tree_priv.h), or 1 and a message. */
 enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);
@@ -62,7 +62,7 @@ typedef struct check_process {
 int check_process_start(check_process *p, const char *library, size_t memory_bytes);
 /* 1: the process was lost; p->why has the reason. */
 int check_process_ask(hpc_buf *answer, check_process *p, const hpc_buf *question, double seconds);
-/* Tells, and waits for no answer. */
+/* Sends a message and does not wait for an answer. */
 void check_process_tell(check_process *p, const hpc_buf *message);
 void check_process_stop(check_process *p);
 /* Never returns. */
@@ -110,7 +110,7 @@ void check_compare(uint8_t *fresh, uint8_t *used, const check_version *now,
 /* The line around a byte, without blanks at its ends. */
 const char *check_line(const char *text, size_t n, size_t at, size_t *line_n);
 
-/* ---- names that nobody declares (check_names.c, check_excuse.c) -------------------------- */
+/* ---- undeclared names (check_names.c, check_excuse.c) ------------------------------------ */
 bool check_is_missing_header(const check_issues *s, const check_issue *i);
 /* The name in "unknown type name 'X'" and its like; NULL when it is another message. *call: it was
  * called as a function. */
@@ -118,11 +118,11 @@ const char *check_unknown_name(size_t *n, bool *call, const check_issues *s, con
 /* "RAJA_HOST_DEVICE": macros are written so, and few other names. */
 bool check_is_shouted(const char *name, size_t n);
 enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE };
-/* Adds to `prelude` a declaration of each unknown name of `v` that is used as a type or as a value,
- * and a definition of each that can only be a macro beside one; `known` gets them. Unless `needed`,
- * all this only if a type or a macro is among them: behind these the parser skips what it does not
- * understand. Types are declared as `type`, and values of it. Returns how many were added, or a
- * code. */
+/* Appends declarations of unknown names of `v` to `prelude`, and adds the names to `known`. A name
+ * used as a type is declared as `type`; a name used as a value gets that type. Adjacent names that
+ * can only be macros are defined. Unless `needed`, this happens only if a type or a macro is among
+ * the names, because the parser skips code that it does not understand after these. Returns how
+ * many names were added, or a negative code. */
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
                         const hpc_tokens *t, bool needed, const char *type);
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */
@@ -172,7 +172,7 @@ struct hpc_check_file {
     hpc_checker *c;
     uint64_t id;
     bool taken;         /* the number */
-    bool for_tree;      /* read without OpenMP, and unknown types are to be told from others */
+    bool for_tree;      /* parsed without OpenMP; unknown types must be recognizable */
     bool once;          /* parsed once, with headers that other files may share */
     int64_t generation; /* of the process that it is open in; 0: in none */
     hpc_check_base base;
@@ -189,7 +189,7 @@ struct hpc_check_file {
     hpc_buf includes;                /* of these */
     hpc_buf prelude;                 /* declares names that were unknown */
     hpc_map *known;                  /* those */
-    int reopened;                    /* for the sake of such names */
+    int reopened;                    /* number of times it was reopened to declare such names */
     hpc_buf question;                /* that opens it */
     size_t question_n;               /* bytes of the text in it */
     check_filled empty, filled, now; /* the base line; filled.text.n 0: nothing is better */
@@ -205,7 +205,7 @@ int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_sour
                       bool for_tree, bool once);
 /* The file with another text, and what is found in it. */
 int check_file_again(hpc_check_file *f, const char *text, size_t n);
-/* Asks something of the file that says no more than its kind. 1: the process was lost. */
+/* Sends a request that consists of its kind only. 1: the process was lost. */
 int check_file_ask(check_reader *answer, hpc_check_file *f, int kind);
 check_version check_version_of(const hpc_check_file *f, const check_filled *v);
 /* The process has the file open afterwards. */

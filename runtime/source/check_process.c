@@ -71,7 +71,7 @@ static void become(int fd, const char *library, rlim_t data_bytes)
 /* ---- our side ---------------------------------------------------------------------------------
  */
 
-/* What this process has allocated already, which its fork has too. */
+/* Memory that this process has allocated; its fork starts with the same. */
 static int data_bytes_of_ours(rlim_t *out)
 {
     hpc_buf text = {0};
@@ -113,7 +113,7 @@ static int lose(check_process *p, double seconds, bool late)
     return 1;
 }
 
-/* The first message is empty, or says what is in the way. */
+/* The first message is empty, or states what prevents the start. */
 static int greet(check_process *p)
 {
     hpc_buf hello = {0};

@@ -2,7 +2,7 @@
  * check_serve.c: the server in the libclang process: it loads the library and answers
  * requests until the caller closes the connection.
  *
- * An internal failure ends the process; the caller detects that.
+ * An internal failure ends the process; the caller detects this.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -85,7 +85,7 @@ static bool take_issue(const hpc_clang_issue *issue, void *user)
     return true;
 }
 
-/* The issues of the unit, or why there are none. */
+/* Answers with the issues of the unit, or with the error that prevented the parse. */
 static void answer(server *s, const unit *u, const char *error)
 {
     s->answer.n = 0;

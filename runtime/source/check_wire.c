@@ -1,9 +1,7 @@
 /*
- * check_wire.c: what the checker and the process that it asks say to each other, byte for byte.
- *
- * A message is its length and its bytes. Either side may be lost at any moment, and what comes from
- * the process may be anything, because libclang has read hostile text in it: lengths are checked,
- * and nothing is believed.
+ * check_wire.c: the messages between the checker and the libclang process, byte for byte. A message
+ * is its length followed by its bytes. Either side may disappear at any moment. Messages from the
+ * process are untrusted, because libclang has parsed untrusted text in it: all lengths are checked.
  */
 #include <errno.h>
 #include <poll.h>
@@ -136,7 +134,7 @@ static int wait_for(int fd, short what, int64_t until)
     }
 }
 
-/* Whether it is worth another try. */
+/* True if the call is to be repeated. */
 static bool again(void)
 {
     return errno == EINTR || errno == EAGAIN;

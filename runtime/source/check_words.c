@@ -1,9 +1,7 @@
 /*
- * check_words.c: the words of a command line as a POSIX shell would see them, and paths without
- * "." and "..".
- *
- * Nothing is expanded: `$` and `*` are letters like any other, and so are `;` and `|`, because no
- * shell will ever see them.
+ * check_words.c: splits a command line into arguments as a POSIX shell does, and removes "." and
+ * ".." from paths. Nothing is expanded: `$`, `*`, `;` and `|` are ordinary characters, because no
+ * shell runs the command.
  */
 #include <string.h>
 
@@ -16,7 +14,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A quoted part from its quote on: behind its end, or NULL when it has none. */
+/* Takes a quoted part from its opening quote on. Returns the position after its end, or NULL if it
+ * has none. */
 static const char *take_quoted(char **out, const char *p)
 {
     const char quote = *p++;
@@ -49,7 +48,7 @@ static const char *take_word(char **out, const char *p)
 int check_words(const char ***out, int64_t *n, hpc_arena *a, const char *text)
 {
     size_t length = strlen(text);
-    /* No word is longer than what it is made of, and each needs a blank or the end behind it. */
+    /* No argument is longer than its source, and each is followed by a blank or the end. */
     char *letters = hpc_arena_alloc(a, length + 1, 1);
     const char **word = hpc_arena_alloc(a, length / 2 + 2, sizeof *word);
     *out = NULL;

@@ -9,12 +9,12 @@
 
 #include "runtime/source/diff.h"
 
-typedef struct box { /* what is still to be compared */
+typedef struct box { /* a part still to be compared */
     int64_t a, a_end, b, b_end;
 } box;
 typedef struct search {
     const uint64_t *a, *b;
-    int64_t cap;           /* differences looked for before it is given up */
+    int64_t cap;           /* limit of differences in the search */
     int64_t *ahead, *back; /* by diagonal: how far the ways from either end come; -1: not there */
     box *stack;
     int64_t n, stack_cap;
@@ -102,8 +102,8 @@ static bool widen(search *s, const box *x, int64_t d, int64_t *i, int64_t *j)
     return false;
 }
 
-/* A point of a shortest way, or one that is far along it. Both ends of the box differ and neither
- * side is empty, so it is no corner, and both halves are smaller. */
+/* A point on a shortest path, or far along it. Both ends of the box differ and neither side is
+ * empty, so the point is not a corner, and both halves are smaller. */
 static void middle(search *s, const box *x, int64_t *i, int64_t *j)
 {
     for (int64_t d = 0; d <= s->cap; d++)

@@ -1,6 +1,5 @@
 /*
- * diff.h: the least that must be taken out of one sequence, and put in, to make another of it:
- * lines by their hashes, tokens by theirs.
+ * diff.h: minimal edit script between two sequences of hashes (lines or tokens).
  */
 #ifndef HPC_SOURCE_DIFF_H
 #define HPC_SOURCE_DIFF_H
@@ -19,9 +18,10 @@ typedef struct hpc_edits {
     int64_t n, cap;
 } hpc_edits; /* zero to begin with; reused by the next call */
 
-/* In order; between two of them both sides are alike, so no two touch. As few elements as can be
- * are in edits, unless the sequences are long and differ much: work and memory are bounded, by
- * about 2^24 steps and linear beyond, and what is given up for it is being the least alone. */
+/* Computes the edits in order of position. Adjacent edits are separated by equal elements, so no
+ * two touch. The script is minimal, except for long sequences that differ much: work and memory are
+ * bounded by about 2^24 steps, and linear beyond; the result is then valid but may not be
+ * minimal. */
 int hpc_diff(hpc_edits *out, const uint64_t *base, int64_t base_n, const uint64_t *head,
              int64_t head_n);
 void hpc_edits_release(hpc_edits *e);

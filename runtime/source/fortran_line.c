@@ -1,8 +1,6 @@
 /*
- * fortran_line.c: what a line of Fortran is: code, comment, directive, blank or a
- * line of the preprocessor; and whether it continues the line before.
- *
- * One line at a time; its tokens are lex_fortran.c's business.
+ * fortran_line.c: classifies a line of Fortran as code, comment, directive, blank or preprocessor
+ * line, and detects whether it continues the previous line. lex_fortran.c finds its tokens.
  */
 #include "runtime/source/priv.h"
 
@@ -16,7 +14,7 @@ static bool blank_or_end(const uint8_t *p, const uint8_t *end)
     return at_end(p, end) || hpc_byte_is_blank(*p);
 }
 
-/* A comment, or the directive that it hides: "$omp", "$acc" or "$" behind its first byte. */
+/* A comment, or the directive in it: "$omp", "$acc" or "$" after its first byte. */
 static hpc_fortran_line comment_or_directive(const uint8_t *p, const uint8_t *mark,
                                              const uint8_t *end, bool fixed)
 {
@@ -67,7 +65,7 @@ static hpc_fortran_line fixed_code(const uint8_t *p, const uint8_t *code, const 
     if (code - p > 5 && memcmp(p, "      ", 6) == 0) return l;
     int i = 0;
     while (i < 5 && p + i < end && (p[i] == ' ' || hpc_byte_is_digit(p[i]))) i++;
-    if (p + i < end && p[i] == '\t') { /* a tab leads to column 7, a digit behind it continues */
+    if (p + i < end && p[i] == '\t') { /* a tab leads to column 7, a digit after it continues */
         const uint8_t *q = p + i + 1;
         if (i == 0 && q < end && *q >= '1' && *q <= '9') {
             l.continues = true;

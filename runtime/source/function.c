@@ -1,12 +1,10 @@
 /*
- * function.c: finds the definitions of functions in C and its family.
- *
- * A walk over the tokens with a stack of what each open brace is: a place for
- * declarations (file, namespace, class), the body of a function, or something
- * else. Between braces and semicolons one declaration at a time is watched for
- * what could be its name and parameters. Nothing is expanded, no type is known,
- * so "NAME(...) {" is taken for a function whoever NAME is. Bodies are not looked
- * into but for their braces. Functions in parentheses, like signal(), are missed.
+ * function.c: finds the definitions of functions in C and its family. It walks over the tokens with
+ * a stack of the kinds of open braces: a scope for declarations (file, namespace, class), a
+ * function body, or another. Between braces and semicolons it tracks one declaration with its
+ * candidate name and parameters. Nothing is expanded and no types are known, so "NAME(...) {" is
+ * always taken for a function. In bodies only braces count. Functions in parentheses, like
+ * signal(), are missed.
  */
 #include "runtime/source/priv.h"
 
@@ -14,7 +12,7 @@ typedef enum scope_kind { DECLARATIONS, BODY, OTHER } scope_kind;
 typedef struct scope {
     uint8_t kind;
     bool class, catch;
-    bool goes_on;   /* behind an OTHER: the declaration around it goes on */
+    bool goes_on;   /* after an OTHER: the enclosing declaration continues */
     uint32_t paren; /* open parentheses when it began */
 } scope;
 
@@ -22,15 +20,15 @@ enum { NONE = -1 };
 
 typedef struct declaration {
     int64_t start;           /* its first token, or NONE */
-    int64_t prev;            /* the token before the one at hand, or NONE */
-    int64_t name, name_last; /* of what could be the function */
-    int64_t close;           /* behind its parameters; NONE: not yet */
+    int64_t prev;            /* the token before the current one, or NONE */
+    int64_t name, name_last; /* of the candidate function name */
+    int64_t close;           /* after its parameters; NONE: not yet */
     int64_t record;          /* "class", "struct", "union" or "enum" */
     int64_t angle_name;      /* the name before the outermost '<' */
     int64_t semicolon;       /* in a list of K&R parameters: the last one */
     uint32_t paren, angle;   /* open; square brackets count as parentheses */
     bool open;               /* inside the parameters */
-    int64_t late_record;     /* one behind the parameters: MACRO(x) struct Foo { */
+    int64_t late_record;     /* one after the parameters: MACRO(x) struct Foo { */
     bool arrow, equals, comma, is_namespace, is_extern, initializers, tail;
     uint32_t words; /* names so far, up to 2 */
 } declaration;
@@ -115,7 +113,7 @@ static bool in_capitals(const finder *x, int64_t i)
 
 /* ---- the name ------------------------------------------------------------------------- */
 
-/* The token before i that is no comment and in no directive, not before `least`. */
+/* The token before i, not before `least`, that is not a comment or in a directive. */
 static int64_t before(const finder *x, int64_t i, int64_t least)
 {
     for (i--; i >= least; i--)
@@ -151,7 +149,7 @@ static int64_t name_start(const finder *x, int64_t name, int64_t least)
     return first;
 }
 
-/* Between two pairs of parentheses: whether the second, behind the name i, has the parameters. */
+/* Of two pairs of parentheses, true if the second, after the name i, has the parameters. */
 static bool second_is_better(const finder *x, int64_t i)
 {
     const declaration *d = &x->d;
@@ -194,7 +192,7 @@ static void name_from_macro(finder *x)
     d->open = true;
 }
 
-/* A '(' outside parentheses: behind it may be parameters. */
+/* A '(' outside parentheses may begin the parameters. */
 static void open_parameters(finder *x, int64_t i)
 {
     declaration *d = &x->d;
@@ -253,7 +251,7 @@ static bool is_function(const finder *x)
     if (d->close == NONE || d->paren > 0 || d->equals || d->is_namespace) return false;
     if (d->comma && !d->initializers) return false;
     if (names_class(x)) return false;
-    /* In an initializer list a brace behind a name is a member's. */
+    /* In an initializer list, a brace after a name belongs to a member. */
     if (d->initializers && (is_name(x, d->prev) || first_byte(x, d->prev) == '>')) return false;
     return !is_one_of(x, d->name, blocks);
 }
@@ -283,7 +281,7 @@ static int open_brace(finder *x, int64_t i)
 {
     declaration *d = &x->d;
     if (d->start == NONE) d->start = i;
-    /* K&R parameters end with a semicolon; anything behind it is not theirs. */
+    /* K&R parameters end with a semicolon; anything after it belongs to another declaration. */
     if (d->semicolon != NONE && d->prev != d->semicolon) {
         d->name = d->close = NONE;
         d->start = d->semicolon + 1;
@@ -336,7 +334,7 @@ static void close_brace(finder *x, int64_t i)
 
 /* ---- declarations ------------------------------------------------------------------------ */
 
-/* int f(a) int a; {: whether the ';' at hand can be that of a parameter. */
+/* int f(a) int a; {: true if the current ';' can end a parameter. */
 static bool is_kr_parameter(const finder *x)
 {
     const declaration *d = &x->d;
@@ -415,7 +413,8 @@ static int64_t see_name(finder *x, int64_t i)
     return i;
 }
 
-/* A token among declarations that is no brace. Returns the last one that it took. */
+/* Processes a token among declarations other than a brace. Returns the last token that it
+ * consumed. */
 static int64_t see(finder *x, int64_t i)
 {
     declaration *d = &x->d;
@@ -472,7 +471,7 @@ static int64_t see(finder *x, int64_t i)
     return i;
 }
 
-/* Whether a '}' ends the function around it although braces inside are open. */
+/* True if a '}' ends the enclosing function although braces inside are open. */
 static bool ends_by_column(const finder *x, int64_t i)
 {
     uint32_t at = x->t->item[i].at;

@@ -1,9 +1,7 @@
 /*
- * function_fortran.c: finds program, subroutine and function in Fortran.
- *
- * Statement by statement, with a stack of program units. The bodies of interfaces
- * declare and do not define. Statements before any unit are a main program if an
- * "end" follows; include files have none.
+ * function_fortran.c: finds programs, subroutines and functions in Fortran, statement by statement,
+ * with a stack of program units. Interface bodies declare functions and do not define them.
+ * Statements before any unit are a main program if an "end" follows; include files have none.
  */
 #include "runtime/source/statement.h"
 

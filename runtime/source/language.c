@@ -8,7 +8,7 @@
  */
 #include "runtime/source/priv.h"
 
-enum { LOOK_BYTES = 16 << 10 }; /* behind the leading comments */
+enum { LOOK_BYTES = 16 << 10 }; /* after the leading comments */
 
 static const char *const names[HPC_LANGUAGE_N] = {
     [HPC_LANGUAGE_NONE] = "none",     [HPC_LANGUAGE_C] = "c",
@@ -55,7 +55,7 @@ static const struct {
     {"FPP", HPC_LANGUAGE_FORTRAN},
 };
 
-/* Behind the last '.' of the file's name, or "" when nothing stands before that dot. */
+/* The text after the last '.' of the file name, or "" if nothing precedes that dot. */
 const char *hpc_path_extension(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -154,7 +154,7 @@ static bool starts(const uint8_t *p, const uint8_t *end, const char *word)
     return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
 }
 
-/* Of the header named behind "include" at p. */
+/* Evidence from the header named after "include" at p. */
 static unsigned header_says(const uint8_t *p, const uint8_t *end)
 {
     p = hpc_scan_blanks(p, end);
@@ -174,8 +174,8 @@ static unsigned header_says(const uint8_t *p, const uint8_t *end)
     return says;
 }
 
-/* Branches of #if. Those that only C++ sees are passed over, and what a branch includes tells
- * nothing: portable code includes the headers of many. */
+/* Branches of #if. Those that only C++ compiles are skipped, and includes inside branches are no
+ * evidence: portable code includes headers of many systems. */
 typedef struct guard {
     int depth; /* open #ifs inside the first that asks for C++, itself included; 0: outside */
     int open;  /* all that are open, but for one around the whole file */
@@ -277,7 +277,7 @@ static unsigned look(const uint8_t *p, const uint8_t *end)
     return says;
 }
 
-/* A Lisp has this extension too. */
+/* Lisp also uses this extension. */
 static bool is_lisp(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && (hpc_byte_is_blank(*p) || *p == '\n')) p++;

@@ -1,9 +1,7 @@
 /*
- * language_fortran.c: tells Fortran from C in files whose name says neither, and
- * fixed form from free form.
- *
- * By the shape of the first few hundred lines, each looked at alone. The compiler
- * goes by the extension; people name free-form files ".f" all the same.
+ * language_fortran.c: distinguishes Fortran from C if the file name does not, and fixed from free
+ * form, by the shape of the first few hundred lines, each on its own. Compilers use the extension,
+ * but many free-form files are named ".f".
  */
 #include "runtime/source/priv.h"
 
@@ -12,7 +10,7 @@ enum { LINES_N = 400 };
 /* A line without its end and the blanks before it. */
 typedef struct line {
     const uint8_t *p, *end;
-    const uint8_t *code; /* behind spaces and tabs */
+    const uint8_t *code; /* after spaces and tabs */
 } line;
 
 static const uint8_t *next_line(line *l, const uint8_t *p, const uint8_t *end)

@@ -1,19 +1,17 @@
 /*
- * lex.c: the lexer of C and its family, and the entry to both lexers.
- *
- * One pass, no look at what a token means but for directives, header names and the
- * launch brackets of CUDA and HIP. Nothing is expanded and no branch of an #if is
- * left out. Names and signs are found in windows of 64 bytes (window.c), and which
- * of them a token is makes no branch; all else goes through rare() and scan.c.
+ * lex.c: the lexer of C and its family, and the entry point of both lexers. It makes one pass and
+ * interprets only directives, header names and the launch brackets of CUDA and HIP. Nothing is
+ * expanded, and all branches of an #if are included. Names and operators are found in windows of 64
+ * bytes (window.c) without a branch on their kind; rare() and scan.c handle everything else.
  */
 #include "runtime/source/window.h"
 
-/* A flag of the loop alone, never stored: behind a "<<<". */
+/* A flag of the loop alone, never stored: after a "<<<". */
 enum { LAUNCHING = 0x100 };
 
 typedef struct lexer {
     const uint8_t *text, *end;
-    hpc_token *first, *t; /* the tokens of this text, and behind the last one */
+    hpc_token *first, *t; /* the tokens of this text, and the position after the last */
     uint32_t line;
     unsigned flags;
     bool launches;
@@ -61,7 +59,7 @@ static void put(lexer *x, const uint8_t *p, size_t n, uint32_t hash, int kind)
     x->flags &= HPC_TOKEN_IN_DIRECTIVE | LAUNCHING;
 }
 
-/* [p, s.end), with what the span says of it; returns its end. */
+/* Adds the token [p, s.end) with the properties of the span; returns its end. */
 static const uint8_t *put_span(lexer *x, const uint8_t *p, hpc_span s, int kind)
 {
     size_t n = (size_t)(s.end - p);
@@ -81,7 +79,7 @@ static void hash_late(lexer *x)
     hpc_late_hash(&x->late, x->text, x->end, false);
 }
 
-/* Whether a '#' here opens a directive: nothing but comments stands before it on its line. */
+/* True if a '#' here opens a directive: only comments precede it on its line. */
 static bool first_but_comments(const lexer *x)
 {
     const hpc_token *t = x->t;
@@ -90,7 +88,7 @@ static bool first_but_comments(const lexer *x)
     return true;
 }
 
-/* Whether [p, p + n) is a word after which "<x.h>" is a header. */
+/* True if [p, p + n) is a word after which "<x.h>" is a header. */
 static bool takes_header(const uint8_t *p, size_t n)
 {
     return (n == 7 && memcmp(p, "include", 7) == 0) || (n == 6 && memcmp(p, "import", 6) == 0) ||
@@ -99,7 +97,7 @@ static bool takes_header(const uint8_t *p, size_t n)
 
 static hpc_span join(lexer *x, const uint8_t *p, const uint8_t *q);
 
-/* Behind an "include" that ends at p: puts the "<x.h>", if there is one. */
+/* After an "include" that ends at p: adds the "<x.h>", if there is one. */
 static const uint8_t *header(lexer *x, const uint8_t *p)
 {
     for (;;) {
@@ -129,7 +127,7 @@ static const uint8_t *number_sign(lexer *x, const uint8_t *p)
     return header(x, put_to(x, name, q, HPC_TOKEN_NAME));
 }
 
-/* "<<<", ">>>" behind it, or an operator: ">>>" also closes three template lists. */
+/* "<<<", a ">>>" after it, or an operator: ">>>" also closes three template lists. */
 static const uint8_t *angle(lexer *x, const uint8_t *p)
 {
     bool open = x->flags & LAUNCHING;
@@ -139,7 +137,8 @@ static const uint8_t *angle(lexer *x, const uint8_t *p)
     return put_to(x, p, p + 3, HPC_TOKEN_PUNCT);
 }
 
-/* Whether [p, p + n) before a quote belongs to it: L, u, U or u8, and R for a raw string. */
+/* True if [p, p + n) is a prefix of the string that follows: L, u, U or u8, and R for a raw
+ * string. */
 static bool string_prefix(bool *raw, const uint8_t *p, size_t n)
 {
     *raw = n > 0 && p[n - 1] == 'R';
@@ -191,7 +190,7 @@ static uint32_t hash_joined(const uint8_t *p, const uint8_t *q)
     return hpc_hash_finish(hpc_hash_block(hash, hpc_block_load(block)), n);
 }
 
-/* Behind the splice at p that ends at q: goes on with the name or number that it cut in two. */
+/* After a splice from p to q: continues the name or number that it cut in two. */
 static hpc_span join(lexer *x, const uint8_t *p, const uint8_t *q)
 {
     hpc_token *last = x->t - 1;
@@ -242,8 +241,8 @@ static void end_directive(lexer *x, const uint8_t *p)
 
 /* ---- bytes side by side --------------------------------------------------------------- */
 
-/* What a byte begins, and what it makes with those behind it: where a bit of the first is one of
- * the second too, they are one operator, and a third byte that has this bit belongs to it. */
+/* What a byte begins, alone and with the bytes after it. If the first byte and the second share a
+ * bit, they form one operator; a third byte with this bit belongs to it. */
 enum {
     EQUAL = 1 << 0,
     PLUS = 1 << 1,
@@ -257,9 +256,9 @@ enum {
     GREATER = 1 << 9, /* >> and >>= */
     ORDER = 1 << 10,  /* <= and <=> */
     /* No operators but rare(): */
-    NUMBER = 1 << 11, /* goes on behind digits and letters, or begins with a point; "..." */
+    NUMBER = 1 << 11, /* continues after digits and letters, or begins with a point; "..." */
     COMMENT = 1 << 12,
-    SPECIAL = 1 << 13, /* whatever stands behind it */
+    SPECIAL = 1 << 13, /* whatever follows */
     RARE = NUMBER | COMMENT | SPECIAL
 };
 

@@ -1,10 +1,9 @@
 /*
- * lex_fortran.c: the lexer of Fortran, free and fixed form.
- *
- * Line by line: what a line is (fortran_line.c), then its tokens. A statement may
- * continue over lines, comments and preprocessor lines. Blanks end names in fixed
- * form too, although the standard lets them stand anywhere, and nothing is cut off
- * at column 72 but sequence numbers. "(/" is two tokens, so that parentheses match.
+ * lex_fortran.c: the lexer of Fortran, free and fixed form. It classifies each line
+ * (fortran_line.c), then finds its tokens. A statement may continue across lines, comments and
+ * preprocessor lines. Blanks also end names in fixed form, although the standard allows them
+ * anywhere, and nothing is cut off at column 72 except sequence numbers. "(/" is two tokens, so
+ * that parentheses match.
  */
 #include "runtime/source/window.h"
 
@@ -25,7 +24,7 @@ typedef struct lexer {
     hpc_window window;
 } lexer;
 
-/* The line that begins at p; what it points to is that of the next call too. */
+/* The line that begins at p; the next call overwrites it. */
 static const hpc_fortran_line *line_at(lexer *x, const uint8_t *p)
 {
     if (x->seen_at != p) x->seen = hpc_fortran_line_at(p, x->end, x->fixed);
@@ -79,7 +78,8 @@ static uint32_t lines_between(const uint8_t *p, const uint8_t *q)
 
 /* ---- tokens ------------------------------------------------------------------------- */
 
-/* Behind the digits, point and exponent of a number. In "1.eq.2" the point is not its own. */
+/* Position after the digits, point and exponent of a number. In "1.eq.2" the point belongs to the
+ * operator. */
 static const uint8_t *number_end(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && hpc_byte_is_digit(*p)) p++;
@@ -118,7 +118,7 @@ static const uint8_t *operator_end(const uint8_t *p, const uint8_t *end)
     }
 }
 
-/* Where a string that reaches the line feed at p goes on, or NULL. */
+/* Where a string that reaches the line feed at p continues, or NULL. */
 static const uint8_t *string_goes_on(const lexer *x, const uint8_t *start, const uint8_t *p)
 {
     const uint8_t *last = p;
@@ -177,7 +177,7 @@ static void put_string(lexer *x)
     x->p = q;
 }
 
-/* Whether nothing but blanks and a comment follows on this line. */
+/* True if only blanks and a comment follow on this line. */
 static bool ends_line(const uint8_t *p, const uint8_t *end)
 {
     p = hpc_scan_blanks(p, end);
@@ -238,7 +238,7 @@ static void put_token(lexer *x, const uint8_t *p)
 
 enum { CARD = 72 }; /* columns of a punched card that are no sequence number */
 
-/* Whether one word in columns 73 to 80 ends the line at p, which has a blank before them. */
+/* True if one word in columns 73 to 80, after a blank, ends the line at p. */
 static bool is_numbered(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *q = hpc_trim_return(p, hpc_scan_line(p, end)), *word = p + CARD;
@@ -432,7 +432,7 @@ static void put_preprocessor_token(lexer *x)
     x->p = s.end;
 }
 
-/* From its '#' to its end; the statement around it goes on behind it. */
+/* From its '#' to its end; the statement around it continues afterwards. */
 static int put_preprocessor_line(lexer *x)
 {
     int rc = HPC_OK;
@@ -452,14 +452,14 @@ static int put_preprocessor_line(lexer *x)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Whether the line at p is a comment by its first two bytes, as most are in fixed form. */
+/* True if the first two bytes show that the line at p is a comment, as for most in fixed form. */
 static inline bool plain_comment(const lexer *x, const uint8_t *p)
 {
     return x->fixed && x->end - p > 1 && p[1] != '$' &&
            (*p == 'C' || *p == 'c' || *p == '*' || *p == '!');
 }
 
-/* Whether the directive or statement of the line that ends at p goes on behind it. */
+/* True if the directive or statement of the line that ends at p continues after it. */
 static bool goes_on(lexer *x, const uint8_t *p)
 {
     for (; p < x->end; p = hpc_scan_line(p + 1, x->end)) {

@@ -1,5 +1,5 @@
 /*
- * lexer_hash.c: how this build cuts text into tokens, as a number.
+ * lexer_hash.c: a number that identifies how this build splits text into tokens.
  */
 #include <string.h>
 

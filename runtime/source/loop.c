@@ -1,10 +1,7 @@
 /*
- * loop.c: finds the loops of C and its family with the directives on them, and
- * hashes a loop.
- *
- * A parser of statements that knows no expressions, types or macros: enough to
- * tell where the body of a loop ends. Fortran is loop_fortran.c's; what the two
- * share is in nest.c.
+ * loop.c: finds the loops of C and its family with their directives, and hashes a loop. The parser
+ * of statements knows no expressions, types or macros; it only finds where the body of a loop ends.
+ * loop_fortran.c handles Fortran; nest.c has the common part.
  */
 #include "runtime/source/nest.h"
 
@@ -33,7 +30,8 @@ static int push_head(hpc_nest *n, const hpc_token *t, hpc_nest_kind then)
     return rc;
 }
 
-/* What is no statement of its own kind. Directives wait on: it may be a macro before a loop. */
+/* A statement without a kind of its own. Directives keep waiting: it may be a macro before a
+ * loop. */
 static int push_expression(hpc_nest *n, const hpc_token *t)
 {
     uint8_t kind = hpc_nest_top(n)->kind;
@@ -83,7 +81,7 @@ static bool is_loop(const hpc_nest *n, int64_t i)
 static int keyword(hpc_nest *n, const hpc_token *t, word w)
 {
     int rc = HPC_OK;
-    /* A keyword begins a statement wherever it stands: what is before it was a macro or a label. */
+    /* A keyword always begins a statement: the text before it was a macro or a label. */
     if (hpc_nest_top(n)->kind == HPC_NEST_EXPR) n->s.top = hpc_nest_top(n)->parent;
     switch (w) {
     case WORD_FOR:
@@ -212,7 +210,7 @@ out:
 
 /* ---- what the next token decides ------------------------------------------------------------ */
 
-/* Whether an expression goes on behind its block: a list in braces or a lambda was part of it. */
+/* True if an expression continues after its block: a braced list or lambda was its beginning. */
 static bool goes_on(const hpc_token *t, const char *text)
 {
     char c = text[t->at];
@@ -224,7 +222,7 @@ static bool goes_on(const hpc_token *t, const char *text)
     return strchr(";,.([)]=<>?:/%|^", c) != NULL;
 }
 
-/* *taken: the token belongs to the statement that it goes on with. */
+/* *taken: the token belongs to the statement that it continues. */
 static int settle(hpc_nest *n, const hpc_token *t, word w, bool *taken)
 {
     int rc = HPC_OK;
@@ -255,7 +253,7 @@ out:
     return rc;
 }
 
-/* Behind the end of a function, whatever its body left open. */
+/* Leaves functions that have ended, with everything that their bodies left open. */
 static int leave_functions(hpc_nest *n, uint32_t at)
 {
     for (;;) {

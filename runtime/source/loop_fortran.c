@@ -191,7 +191,7 @@ out:
     return rc;
 }
 
-/* A preprocessor line may stand inside a statement, which goes on behind it. */
+/* A preprocessor line may stand inside a statement, which continues after it. */
 int hpc_loops_fortran(hpc_nest *n)
 {
     const hpc_tokens *t = n->t;

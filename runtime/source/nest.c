@@ -172,7 +172,7 @@ int hpc_nest_finish(hpc_nest *n)
     }
 }
 
-/* Ends what the next token might have gone on with. */
+/* Closes the constructs that the next token might have continued. */
 static int give_up(hpc_nest *n, int32_t down_to)
 {
     while (n->s.top > down_to) {
@@ -208,7 +208,8 @@ static void extend_chain(hpc_nest *n, int32_t i)
     n->s.chain_n = i - n->s.chain + 1;
 }
 
-/* What waits is another statement's; a region of it goes on around the next one. */
+/* Pending directives belong to another statement; a pending region continues around the next
+ * one. */
 static void cut_chain(hpc_nest *n, bool region)
 {
     n->s.region = n->s.region || region || (n->s.chain_n > 0 && n->s.chain_region);
@@ -328,8 +329,8 @@ static void raise_floor(hpc_nest_branch *b, int32_t top)
     if (top > b->floor) b->floor = top;
 }
 
-/* A branch that is not the first and ends here. Behind its end nothing follows it, unless it is
- * the head of a loop whose body is there for both. */
+/* Ends a branch that is not the first. Nothing follows it after its end, unless it is the head of a
+ * loop with a body common to both branches. */
 static int end_other(hpc_nest *n, hpc_nest_branch *b)
 {
     bool head = !n->fortran && n->s.top > b->base.top && hpc_nest_awaits(hpc_nest_top(n)->kind);
@@ -344,7 +345,7 @@ static int end_other(hpc_nest *n, hpc_nest_branch *b)
     return rc;
 }
 
-/* The branch that ends here is the first, is joined to it, or nobody compiles it. */
+/* Ends a branch that is the first, is joined to it, or is never compiled. */
 static int end_branch(hpc_nest *n, hpc_nest_branch *b)
 {
     if (n->dead) return HPC_OK;
@@ -355,7 +356,7 @@ static int end_branch(hpc_nest *n, hpc_nest_branch *b)
     return HPC_OK;
 }
 
-/* Of "#if": whether all that follows is one number, and that is `digit`. */
+/* Of "#if": true if the whole condition is the number `digit`. */
 static bool condition_is(const hpc_nest *n, int64_t i, char digit)
 {
     const hpc_token *t = n->t->item;

@@ -1,5 +1,6 @@
 /*
- * pair.c: finds out which function became which, one sign after the other, the surest first.
+ * pair.c: matches the functions of two versions of a file by one criterion after the other, the
+ * most reliable first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ int hpc_function_content(uint64_t *out, hpc_buf *scratch, const hpc_tokens *t,
     int rc = HPC_OK;
     TRY(hpc_function_code(scratch, t, f, k));
     const int64_t *index = (const int64_t *)(const void *)scratch->data;
-    uint32_t *hash = (uint32_t *)(void *)scratch->data; /* written behind where it is read */
+    uint32_t *hash = (uint32_t *)(void *)scratch->data; /* in place; never ahead of the reads */
     int64_t n = (int64_t)(scratch->n / sizeof *index);
     for (int64_t i = 0; i < n; i++) {
         uint32_t h = t->item[index[i]].hash;

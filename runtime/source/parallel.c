@@ -1,9 +1,8 @@
 /*
- * parallel.c: which parallel programming models a file uses.
- *
- * By names that only their interfaces have, directives and headers. Comments,
- * strings, conditions of #if and the name that a #define makes do not count. What
- * CUDA and HIP share goes to the one that shows itself elsewhere in the file.
+ * parallel.c: detects which parallel programming models a file uses, by names that only their
+ * interfaces have, by directives and by headers. Comments, strings, conditions of #if and the names
+ * that #define creates do not count. What CUDA and HIP have in common counts for the one with other
+ * evidence in the file.
  */
 #include "runtime/source/priv.h"
 
@@ -17,17 +16,17 @@ const char *hpc_parallel_name(int bit)
     return bit >= 0 && bit < HPC_PARALLEL_N ? model_names[bit] : "none";
 }
 
-/* Beside the public bits: found, but CUDA or HIP. */
+/* In addition to the public bits: found, but CUDA or HIP. */
 enum { DEVICE = 1 << HPC_PARALLEL_N };
 
-typedef enum tail {        /* what a name has behind the spelling of its rule */
+typedef enum tail {        /* the text of a name after the spelling of its rule */
                     EXACT, /* nothing */
                     ANY,
                     UPPER,  /* a capital */
                     MIXED,  /* a capital and a small letter, so "MPI_Send" but not "MPI_ENABLED" */
                     RUNTIME /* one of runtime_tails */
 } tail;
-/* Behind a name: nothing, "(", "::", ".", "::par", ("omp ..."), ("acc ..."). */
+/* What follows a name: anything, "(", "::", ".", "::par", ("omp ..."), ("acc ..."). */
 typedef enum next { FREE, CALLED, SCOPE, MEMBER, POLICY, OMP_TEXT, ACC_TEXT } next;
 typedef struct rule {
     const char *spelling; /* at least 3 bytes, no capital counts in Fortran */
@@ -143,15 +142,16 @@ static const rule rules[] = {
     {"<<<", EXACT, FREE, 0},
 };
 
-/* Behind "cuda" and behind "hip": what the interfaces that mirror each other begin with. A
- * variable may well be called cudaEnabled. */
+/* Prefixes, after "cuda" and "hip", of the names that these interfaces share. A variable may be
+ * called cudaEnabled. */
 static const char *const runtime_tails[] = {
     "Malloc",  "Free",      "Memcpy",  "Memset", "Mem",    "Stream",  "Event",   "DeviceS",
     "DeviceG", "DeviceR",   "DeviceP", "Get",    "Set",    "Error",   "Success", "Host",
     "Launch",  "Occupancy", "Graph",   "Func",   "Peek",   "Pointer", "Create",  "Destroy",
     "Bind",    "Unbind",    "Array",   "Module", "Texture"};
 
-/* How the path of an #include begins; but for folders, also any end of it behind a '/'. */
+/* Prefix of the path of an #include; for entries that are not folders, also any suffix of the path
+ * after a '/'. */
 static const struct {
     const char *start;
     uint32_t says;
@@ -185,7 +185,7 @@ static const struct {
     {"OpenCL/", HPC_PARALLEL_OPENCL},
 };
 
-/* Modules of Fortran, behind "use". */
+/* Fortran modules, after "use". */
 static const struct {
     const char *name;
     uint32_t says;
@@ -270,7 +270,7 @@ static bool tail_fits(const finder *x, const rule *r, const char *p, size_t n)
     }
 }
 
-/* Whether the string of a _Pragma at i begins so. */
+/* True if the string of a _Pragma at i begins with the word. */
 static bool pragma_text(const finder *x, int64_t i, const char *word)
 {
     if (x->fortran || i + 2 >= x->t->n || x->t->item[i + 2].kind != HPC_TOKEN_STRING) return false;
@@ -328,7 +328,7 @@ static void look_at_name(finder *x, int64_t i)
     if (x->fortran && token_is(x, i, "use")) x->found |= module_says(x, i);
 }
 
-/* Of the STRING behind an include. */
+/* Evidence from the STRING after an include. */
 static void look_at_header(finder *x, const hpc_token *t)
 {
     const char *path = x->text + t->at + 1, *end = x->text + t->at + t->n;

@@ -29,7 +29,7 @@ struct hpc_passages {
     hpc_source *source;
     source_set *set; /* by value: of single sources, then of several */
     uint64_t count[PASSAGE_COUNTS];
-    uint32_t common; /* the value that says so */
+    uint32_t common; /* value of a common window */
     hpc_fuse map;
 };
 
@@ -254,7 +254,7 @@ static int look_up(search *s)
     return HPC_OK;
 }
 
-/* Whether both have a source; then *a is what they have together. */
+/* True if both have a source in common; then *a is the intersection. */
 static bool meet(source_set *a, const source_set *b)
 {
     source_set both;
@@ -264,7 +264,7 @@ static bool meet(source_set *a, const source_set *b)
     return any != 0;
 }
 
-/* Whether the windows that end with this one are there and have a source in common. */
+/* True if the windows that end with this one are in the index and have a source in common. */
 static bool agree(source_set *out, const search *s, int64_t at)
 {
     int telling = 0;

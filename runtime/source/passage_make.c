@@ -1,6 +1,6 @@
 /*
- * passage_make.c: making a file of passages: which windows of known texts are kept, and who has
- * them.
+ * passage_make.c: builds a passage index: selects windows of known texts, and records their
+ * sources.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-/* Whether there are at most two repositories among them. */
+/* True if its sources are in at most two repositories. */
 static bool tells(const hpc_passage_maker *m, const who *w)
 {
     int32_t other = -1, first = m->repository[w->source[0]];

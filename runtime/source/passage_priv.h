@@ -1,5 +1,5 @@
 /*
- * passage_priv.h: what making and finding passages share: the file and the windows.
+ * passage_priv.h: shared by passage search and index building: the file format and the windows.
  */
 #ifndef HPC_PASSAGE_PRIV_H
 #define HPC_PASSAGE_PRIV_H
@@ -9,15 +9,16 @@
 #include "runtime/source/passage.h"
 
 /* ---- the file: all numbers little-endian ------------------------------------------------------
+ *
  * Header; "repository TAB licence LF" of each source, padded with zeros to a multiple of eight; the
- * sets of several sources, four 16-bit numbers each, NO_SOURCE for none; the slots; and the
- * XXH3-128 of everything before it. The value of a key is a source, or a set behind those, or
- * behind these COMMON; whatever is larger is no value. */
+ * sets of several sources; the slots; and the XXH3-128 of everything before it. A set is four
+ * 16-bit numbers, NO_SOURCE in unused places. The value of a key is the number of a source, then of
+ * a set, then COMMON; larger values are invalid. */
 #define PASSAGE_MAGIC "HPCPASSG"
 enum {
     PASSAGE_VERSION = 2,    /* 1: PASSAGE_BITS is in bytes */
     PASSAGE_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
-    PASSAGE_AT_LEXER = 16,  /* hpc_lexer_hash() of whoever made it */
+    PASSAGE_AT_LEXER = 16,  /* hpc_lexer_hash() of the program that wrote it */
     PASSAGE_AT_COUNTS = 24,
     PASSAGE_COUNTS = 7,
     PASSAGE_AT_MAP = PASSAGE_AT_COUNTS + 8 * PASSAGE_COUNTS, /* seed, log2 of a segment, segments */
@@ -45,7 +46,7 @@ typedef struct passage_code { /* its code tokens; zero to begin with */
 int passage_code_of(passage_code *out, const hpc_tokens *t, int64_t lo, int64_t hi);
 void passage_code_release(passage_code *c);
 int64_t passage_windows(const passage_code *c); /* how many there are */
-/* *sum is that of window at - 1; of window 0 anything. Never 0. */
+/* On entry, *sum is that of window at - 1; ignored for window 0. Never returns 0. */
 uint64_t passage_key(uint64_t *sum, const passage_code *c, int64_t at);
 
 #endif

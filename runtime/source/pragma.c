@@ -1,18 +1,15 @@
 /*
- * pragma.c: what the words of an OpenMP or OpenACC directive mean, and how we
- * write a directive.
- *
- * Where directives stand in a text is pragma_find.c's business. Clauses are not
- * checked, only spaced.
+ * pragma.c: interprets the words of an OpenMP or OpenACC directive, and formats a directive.
+ * pragma_find.c finds directives in a text. Clauses are not validated, only spaced.
  */
 #include "runtime/source/nest.h"
 
 /* ---- the names of directives ------------------------------------------------------ */
 
 enum {
-    JOINS = 1,    /* may stand behind other words of a name */
-    ANY_NEXT = 2, /* behind it, any word belongs to the name */
-    BEHIND = 4,   /* may stand behind target, enter and exit */
+    JOINS = 1,    /* may follow other words of a name */
+    ANY_NEXT = 2, /* any word after it belongs to the name */
+    BEHIND = 4,   /* may follow target, enter and exit */
     ALONE = 8,    /* of the kinds below, whichever comes first decides */
     DATA = 16,
     CLOSE = 32,
@@ -109,7 +106,7 @@ static bool takes(name_state *s, const directive_word *w)
     return true;
 }
 
-/* Words of Fortran written as one, "endparalleldo"; leaves *s alone when they are none. */
+/* Words of Fortran written as one, "endparalleldo"; leaves *s unchanged otherwise. */
 static bool takes_glued(name_state *s, const char *p, size_t n)
 {
     name_state now = *s;
@@ -123,8 +120,8 @@ static bool takes_glued(name_state *s, const char *p, size_t n)
     return true;
 }
 
-/* What is not written outside parentheses: commas between clauses, continuations that lead nowhere
- * and bytes that would end the line. */
+/* True for tokens that are not written outside parentheses: commas between clauses, continuations
+ * that lead nowhere, and bytes that would end the line. */
 static bool is_silent(const hpc_token *t, const char *text, bool fortran)
 {
     if (!hpc_token_is_code(t) || t->n == 0) return true;
@@ -133,7 +130,7 @@ static bool is_silent(const hpc_token *t, const char *text, bool fortran)
            (c == ',' || c == '\0' || c == '\n' || c == '\r' || (fortran && c == '&'));
 }
 
-/* Reads the name that begins at token `first`; returns the index behind it. */
+/* Reads the name that begins at token `first`; returns the index after it. */
 static int64_t read_name(name_state *s, const hpc_token *item, int64_t first, int64_t last,
                          const char *text, bool fortran)
 {
@@ -245,7 +242,7 @@ static bool wordlike(uint8_t kind)
     return kind != HPC_TOKEN_PUNCT;
 }
 
-/* Whether a and b would be read as one operator, or as the beginning of a comment. */
+/* True if a and b together would read as one operator, or begin a comment. */
 static bool sticks(uint8_t a, uint8_t b)
 {
     switch (b) {
@@ -270,14 +267,14 @@ static bool sticks(uint8_t a, uint8_t b)
 /* What a token may touch. */
 static bool gap(const writer *w, const hpc_token *t, uint8_t c, bool bracket)
 {
-    if (!w->have) return true; /* behind "#pragma omp" */
+    if (!w->have) return true; /* after "#pragma omp" */
     bool name_before = wordlike(w->last_kind), name_now = wordlike(t->kind);
     if (name_before && name_now) return true;
     bool sticky = !name_before && !name_now && sticks(w->last, c);
     if (w->fortran && (w->dotted || (t->kind == HPC_TOKEN_PUNCT && c == '.'))) return true;
     if (w->depth == 0) return !bracket || sticky;
     if (w->comma) return true;
-    /* "1 .x", "1e +2": the number would go on; "1 'x'" likewise. */
+    /* "1 .x", "1e +2": the number would continue; "1 'x'" likewise. */
     if (w->last_kind == HPC_TOKEN_NUMBER && (c == '.' || c == '+' || c == '-'))
         return c == '.' || w->last == 'e' || w->last == 'E' || w->last == 'p' || w->last == 'P';
     if (t->kind == HPC_TOKEN_NUMBER && w->last == '.') return true;

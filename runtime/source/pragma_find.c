@@ -1,8 +1,6 @@
 /*
- * pragma_find.c: the forms in which a directive stands in a text: a line of the
- * preprocessor, a comment of Fortran, _Pragma and __pragma, an attribute.
- *
- * Macros that expand to a directive are not seen.
+ * pragma_find.c: recognizes the forms of a directive in a text: a preprocessor line, a Fortran
+ * comment, _Pragma and __pragma, an attribute. Macros that expand to a directive are missed.
  */
 #include "runtime/source/nest.h"
 
@@ -35,7 +33,8 @@ static uint32_t end_before(const hpc_nest *n, int64_t last)
     return t->at + t->n;
 }
 
-/* Tokens [i, behind) are a directive with its sentinel; its words begin at `first`. */
+/* Adds the directive from its sentinel, token i, to the given end, exclusive; its words begin at
+ * `first`. */
 static int add_line(hpc_nest *n, int64_t i, int64_t first, int64_t behind, hpc_directive_api api)
 {
     const hpc_token *t = n->t->item;
@@ -55,7 +54,7 @@ int hpc_pragma_line(hpc_nest *n, int64_t *next, int64_t i)
     int64_t behind = hpc_nest_behind(n, i);
     *next = i;
     if (n->fortran && s->n == 5) {
-        hpc_token name = *s; /* the three letters behind "!$" */
+        hpc_token name = *s; /* the three letters after "!$" */
         name.at += 2;
         name.n = 3;
         name.kind = HPC_TOKEN_NAME;

@@ -24,7 +24,7 @@ static bool is_one_of(const char *const *list, const char *p, size_t n)
     return false;
 }
 
-/* Behind the parenthesis that closes the one at p; the end of the line if none does. */
+/* Position after the parenthesis that closes the one at p, or the end of the line. */
 static const char *behind(const char *p, const char *end)
 {
     int depth = 0;

@@ -158,8 +158,8 @@ typedef struct hpc_openings {
 } hpc_openings;
 extern const hpc_openings hpc_opening;
 
-/* Tokens without their hash. Whether a token is one of them is hard to predict, so a lexer counts
- * them without a branch, and has many hashed at a time. */
+/* Tokens that have no hash yet. A lexer counts them without a branch, because the branch would be
+ * hard to predict, and hashes many at a time. */
 enum { HPC_LEX_ROOM = 72 }; /* free tokens that a step of a lexer may count on */
 enum { HPC_LATE = 256 };
 typedef struct hpc_late {

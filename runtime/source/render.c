@@ -1,8 +1,6 @@
 /*
- * render.c: samples: files, fill-in-the-middle and changes as parts, for training
- * and for use alike. Loops are render_loop.c's.
- *
- * How a mark becomes a token is the tokenizer's business.
+ * render.c: renders samples (files, fill-in-the-middle and changes) as parts, for training and
+ * inference alike. render_loop.c renders loops. The tokenizer turns marks into tokens.
  */
 #include "runtime/source/source.h"
 

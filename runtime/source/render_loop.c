@@ -18,7 +18,7 @@ static size_t line_begin(const char *text, size_t at, size_t least)
     return at;
 }
 
-/* Behind the line feed, or n. */
+/* Position after the line feed, or n. */
 static size_t line_end(const char *text, size_t at, size_t n)
 {
     const char *p = at < n ? memchr(text + at, '\n', n - at) : NULL;
@@ -92,8 +92,8 @@ static void copy_without(hpc_buf *out, const hpc_loops *l, int64_t first, int64_
     if (of.hi > at) hpc_buf_add(out, text + at, of.hi - at);
 }
 
-/* Takes every #if ... #endif out of the text that holds empty lines alone. In place: what is kept
- * moves forward. */
+/* Removes every #if ... #endif that contains only empty lines. Works in place: the rest moves
+ * forward. */
 static void drop_empty_groups(hpc_buf *b)
 {
     enum { DEPTH = 16 };
@@ -179,9 +179,9 @@ out:
     return rc;
 }
 
-/* ---- behind the loop ------------------------------------------------------------------------ */
+/* ---- after the loop ------------------------------------------------------------------------- */
 
-/* The first directive at or behind `at`. */
+/* The first directive at or after `at`. */
 static int64_t pragma_from(const hpc_loops *l, uint32_t at)
 {
     int64_t lo = 0, hi = l->pragma_n;
@@ -195,8 +195,8 @@ static int64_t pragma_from(const hpc_loops *l, uint32_t at)
     return lo;
 }
 
-/* Whole lines behind the loop, `most` bytes at most, within its function. The loop's own "end"
- * directives stand right behind it and are not counted. */
+/* Adds whole lines after the loop, `most` bytes at most, within its function. The loop's own "end"
+ * directives directly follow it and are not counted. */
 static int put_after(hpc_sample *out, const hpc_loops *l, int64_t loop, const hpc_function *f,
                      const char *text, size_t n, size_t most)
 {

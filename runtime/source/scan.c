@@ -1,10 +1,8 @@
 /*
- * scan.c: finds the ends of comments, strings, numbers and operators of C and
- * its family.
- *
- * Comments and strings are long, so they are walked 16 bytes at a time where the
- * machine can. Directives, prefixes and what a token means are lex.c's business;
- * so is Fortran, in lex_fortran.c. Digraphs and trigraphs are not known.
+ * scan.c: finds the ends of comments, strings, numbers and operators in C and its family. Comments
+ * and strings are long, so they are scanned 16 bytes at a time if the machine supports it. lex.c
+ * handles directives, prefixes and the meaning of tokens; lex_fortran.c handles Fortran. Digraphs
+ * and trigraphs are not recognized.
  */
 #include "runtime/source/priv.h"
 

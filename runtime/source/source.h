@@ -1,12 +1,11 @@
 /*
- * source.h: source code as we see it: languages, tokens, parallel models,
- * functions, loops with their pragmas, and samples rendered the same way for
- * training and for use.
+ * source.h: analysis of source code by tokens: languages, parallel models, functions, loops with
+ * their directives, and samples rendered the same way for training and inference.
  *
- * Everything works on text that may not compile: headers missing, macros
- * unexpanded, braces unbalanced. Nothing here reads files or keeps state. All
- * input is untrusted: no text makes a function read outside it, recurse without
- * bound or take more than linear time, apart from sorting.
+ * Everything works on text that may not compile: headers missing, macros unexpanded, braces
+ * unbalanced. Nothing here reads files or keeps state. All input is untrusted: no text makes a
+ * function read outside it, recurse without bound or take more than linear time, apart from
+ * sorting.
  */
 #ifndef HPC_SOURCE_H
 #define HPC_SOURCE_H
@@ -30,9 +29,9 @@ typedef enum hpc_language {
 } hpc_language;
 const char *hpc_language_name(hpc_language l);     /* "none", "c", "c++", "cuda", "hip", ... */
 hpc_language hpc_language_named(const char *name); /* NONE when unknown */
-/* By the name alone: NONE for what is not source code of ours. ".h" is C. */
+/* By the file name; NONE: not source code in one of these languages. ".h" is C. */
 hpc_language hpc_language_of_path(const char *path);
-/* Refined by the text: a ".h" that is C++, a ".cpp" that is HIP, a ".inc" that is Fortran. */
+/* By name and text: a ".h" may be C++, a ".cpp" HIP, a ".inc" Fortran. */
 hpc_language hpc_language_of(const char *path, const char *text, size_t n);
 /* Fixed-form Fortran (".f", ".for", ".F" ..., unless the text shows free form). */
 bool hpc_language_fixed_form(const char *path, const char *text, size_t n);
@@ -40,11 +39,12 @@ bool hpc_language_fixed_form(const char *path, const char *text, size_t n);
 /* ---- tokens ----------------------------------------------------------------
  * Every byte of the text is in one token, in blank space or in a spliced line end.
  * Directives: a SENTINEL token ("#", "!$omp", "c$acc", "!$", ...), the directive's own tokens
- * flagged IN_DIRECTIVE with continuations joined, then an empty END_DIRECTIVE; sentinel, end and
- * comments between bear the flag too. Comments are tokens, so that licences and secrets can be
- * looked for in them. A name that a spliced line end cuts in two is one token, hashed as joined. */
+ * flagged IN_DIRECTIVE with continuations joined, then an empty END_DIRECTIVE; the sentinel, the
+ * end and comments between them also have the flag. Comments are tokens, so that licences and
+ * secrets can be found in them. A name cut in two by a spliced line end is one token with the hash
+ * of the whole name. */
 typedef enum hpc_token_kind {
-    HPC_TOKEN_NAME, /* identifiers and keywords alike */
+    HPC_TOKEN_NAME, /* identifiers and keywords */
     HPC_TOKEN_NUMBER,
     HPC_TOKEN_STRING, /* with prefix, quotes and raw delimiters; <x.h> after an include */
     HPC_TOKEN_CHARACTER,
@@ -58,7 +58,7 @@ typedef enum hpc_token_kind {
 enum { HPC_TOKEN_IN_DIRECTIVE = 1, HPC_TOKEN_FIRST_ON_LINE = 2, HPC_TOKEN_UNTERMINATED = 4 };
 typedef struct hpc_token {
     uint32_t at, n, line; /* bytes [at, at + n) of the text; line from 1 */
-    uint32_t hash;        /* of the spelling; Fortran: lower case but for strings and comments */
+    uint32_t hash;        /* of the spelling; Fortran: in lower case, except strings, comments */
     uint8_t kind, flags;
 } hpc_token;
 typedef struct hpc_tokens {
@@ -74,7 +74,7 @@ int hpc_tokens_keep_last_branch(hpc_tokens *t, const char *text);
 void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text);
 /* The first token that begins at or after `at`; t->n if no token does. */
 int64_t hpc_token_at(const hpc_tokens *t, size_t at);
-/* The hash that a token of this spelling carries. */
+/* The hash of a token with this spelling. */
 uint32_t hpc_token_hash(const char *spelling, size_t n);
 /* Identifies this build's tokenization. Data that are keyed by token hashes are valid only for
  * the same value. */
@@ -88,7 +88,7 @@ static inline bool hpc_token_is_code(const hpc_token *t)
 }
 
 /* ---- parallel models ---------------------------------------------------------
- * From tokens, so a mention in a comment or a string does not count. */
+ * Detected in tokens: comments and strings do not count. */
 enum {
     HPC_PARALLEL_OPENMP = 1 << 0,
     HPC_PARALLEL_MPI = 1 << 1,
@@ -109,7 +109,7 @@ const char *hpc_parallel_name(int bit); /* of 1 << bit: "openmp", "mpi", ... */
 /* ---- functions -------------------------------------------------------------- */
 typedef struct hpc_function {
     uint32_t at, end;         /* from the start of the declaration to after the last brace */
-    uint32_t name_at, name_n; /* "f", "A::f", "operator()"; 0 long for a Fortran main program */
+    uint32_t name_at, name_n; /* "f", "A::f", "operator()"; name_n 0: a Fortran main program */
     uint32_t body_at;         /* of '{', or after the Fortran header statement */
     uint32_t line, end_line;
     int32_t outer; /* the function around it (Fortran `contains`), or -1 */
@@ -148,13 +148,13 @@ enum {
 typedef struct hpc_pragma {
     hpc_directive_api api;
     uint32_t words;
-    uint32_t at, end; /* the source it came from, all its continuation lines */
+    uint32_t at, end; /* in the source, with all continuation lines */
     uint32_t line;
     uint32_t first, last; /* its tokens after the sentinel and the "omp": [first, last); for a
                              _Pragma: only its strings */
-    int32_t loop;         /* the first loop that it applies to or, `closes`, ends; or -1 */
+    int32_t loop;         /* the first loop that it applies to, or with `closes` ends; or -1 */
     bool closes;          /* "!$omp end do" */
-    bool alternative;     /* under an #else: another choice for the directive before it */
+    bool alternative;     /* under an #else: an alternative to the previous directive */
 } hpc_pragma;
 typedef struct hpc_loop {
     uint32_t at, end; /* from `for`/`do` (or its label) to after the body */
@@ -202,13 +202,13 @@ int hpc_pragma_text(hpc_buf *out, const hpc_loops *l, int64_t pragma, const hpc_
  * collapse, and a schedule other than plain static. Dropped: numbers of threads, if, default,
  * shared, nowait, maps, macros. */
 int hpc_pragma_plain(hpc_buf *out, const char *directive);
-/* Two loops that differ only in white space, comments and their own directive hash alike. */
+/* Equal for loops that differ only in white space, comments and their own directive. */
 hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_tokens *t,
                           const char *text);
 
 /* ---- samples ------------------------------------------------------------------
- * What a model is shown, as parts: text, or a mark that is one token in every tokenizer of ours.
- * Marks are never spelled inside text parts, so source that contains "<fim_middle>" stays text. */
+ * A model's input as parts: text, or a mark that is one token in all of our tokenizers. A mark is
+ * never part of a text, so source that contains "<fim_middle>" stays text. */
 typedef enum hpc_mark {
     HPC_MARK_NONE, /* a text part */
     HPC_MARK_FIM_PREFIX,
@@ -218,7 +218,7 @@ typedef enum hpc_mark {
     HPC_MARK_REPOSITORY, /* followed by the name and a newline */
     HPC_MARK_END,        /* the end of a document */
     HPC_MARK_PRAGMA,     /* the answer follows: a directive, or nothing */
-    HPC_MARK_LOOP,       /* where the loop in question begins inside its context */
+    HPC_MARK_LOOP,       /* the loop begins here, within its context */
     HPC_MARK_PERF_BASE,  /* a function before the change */
     HPC_MARK_PERF_HEAD,  /* and after it */
     HPC_MARK_PERF_LABEL, /* the answer follows: slower, same or faster */
@@ -241,22 +241,22 @@ int hpc_sample_text(hpc_sample *s, const char *text, size_t n);
 
 typedef struct hpc_render_options {
     size_t before, after; /* bytes of context at most; cut at line ends */
-    size_t loop;          /* of the loop; text after a truncated loop is left out */
+    size_t loop;          /* of the loop at most; text after a truncated loop is omitted */
 } hpc_render_options;
 #define HPC_RENDER_DEFAULTS                                                                        \
     {                                                                                              \
         .before = 768, .after = 256, .loop = 1536                                                  \
     }
-/* REPOSITORY name FILE path text END; NULL names are left out with their mark. */
+/* REPOSITORY name FILE path text END; a NULL name is omitted, with its mark. */
 int hpc_render_file(hpc_sample *out, const char *repository, const char *path, const char *text,
                     size_t n);
 /* Fill-in-the-middle of text[lo..hi): prefix first (PREFIX a SUFFIX c MIDDLE b) or suffix first
  * (PREFIX SUFFIX c MIDDLE a b), then END. */
 int hpc_render_fim(hpc_sample *out, const char *path, const char *text, size_t n, size_t lo,
                    size_t hi, bool suffix_first);
-/* A loop in its context with every directive of its own removed (those of other loops stay):
- * context LOOP loop text after PRAGMA, then, when `answer` is not NULL, the answer and END. The
- * answer is hpc_pragma_text's, or "" for a loop that must stay serial. */
+/* A loop in its context without its own directives (those of other loops stay): context LOOP loop
+ * text-after PRAGMA; then, if `answer` is not NULL, the answer and END. The answer is a result of
+ * hpc_pragma_text, or "" for a loop that must stay serial. */
 int hpc_render_loop(hpc_sample *out, const hpc_loops *l, int64_t loop, const hpc_functions *f,
                     const char *path, const char *text, size_t n, const char *answer,
                     const hpc_render_options *options);

@@ -1,7 +1,5 @@
 /*
- * token.c: what a byte is, and the hash of a spelling.
- *
- * Where tokens begin and end is the lexers' business.
+ * token.c: classes of bytes, and the hash of a spelling. The lexers find the tokens.
  */
 #include "runtime/source/priv.h"
 
@@ -65,7 +63,7 @@ const hpc_block hpc_block_mask[17] = {
 #undef ALL
 #undef N
 
-/* Adds 0x20 to each byte from 'A' to 'Z'; bytes beyond ASCII have their top bit kept out of it. */
+/* Adds 0x20 to each byte from 'A' to 'Z'. The top bit of bytes beyond ASCII is masked. */
 static uint64_t lower(uint64_t x)
 {
     const uint64_t ones = 0x0101010101010101u, top = 0x8080808080808080u;

@@ -1,6 +1,6 @@
 /*
- * tree.c: trees of files that are open in the process of libclang. A file for trees is one for
- * checks (check_file.c) that has no gap, and is read without OpenMP.
+ * tree.c: syntax trees of files that are open in the libclang process. A file for trees is a file
+ * for checks (check_file.c) without a gap, read without OpenMP.
  */
 #include "runtime/source/tree.h"
 
@@ -38,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first place from `at` on; n when there is none. */
+/* The first place at or after `at`, or n. */
 static int64_t first_from(const uint32_t *place, int64_t n, uint32_t at)
 {
     int64_t lo = 0, hi = n;
@@ -65,7 +65,7 @@ static void set_first_error(hpc_tree *t, const check_issues *s)
     t->error_line = first->header_n > 0 ? first->header_line : first->line;
 }
 
-/* What is missing at the end of something is an error behind it. */
+/* A token missing at the end of a construct is an error after it. */
 static int set_errors(hpc_tree *t, const hpc_check_file *f)
 {
     const check_issues *s = &f->empty.issues;

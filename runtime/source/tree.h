@@ -1,7 +1,7 @@
 /*
- * tree.h: the syntax tree of a file: functions, statements and expressions with their
- * types and symbols. By libclang, in the checker's process (check.h); the result is a
- * plain table that is independent of libclang.
+ * tree.h: the syntax tree of a file: functions, statements and expressions with their types and
+ * symbols. libclang builds it in the checker's process (check.h); the result is a plain table that
+ * does not depend on libclang.
  *
  * Only the file itself has nodes; its headers provide symbols and types. OpenMP
  * directives are not part of the tree (see hpc_loops_find): the text is parsed without
@@ -24,11 +24,11 @@ typedef enum hpc_type_kind {
     HPC_TYPE_UNKNOWN, /* of a template's parameter, of an undeclared name, or not supported */
     HPC_TYPE_VOID,
     HPC_TYPE_BOOL,
-    HPC_TYPE_INTEGER, /* characters and enums too */
+    HPC_TYPE_INTEGER, /* also characters and enums */
     HPC_TYPE_FLOAT,   /* also _Complex: see bytes */
     HPC_TYPE_POINTER,
     HPC_TYPE_ARRAY,     /* of `to`; n elements, or -1: not a constant */
-    HPC_TYPE_REFERENCE, /* to `to`; && too */
+    HPC_TYPE_REFERENCE, /* to `to`; also && */
     HPC_TYPE_RECORD,    /* struct, class, union */
     HPC_TYPE_FUNCTION
 } hpc_type_kind;
@@ -42,12 +42,12 @@ enum {
     HPC_TYPE_CHARACTER = 1 << 6, /* char, signed char, unsigned char, std::byte: may alias all */
     HPC_TYPE_LAMBDA = 1 << 7
 };
-typedef struct hpc_tree_type { /* canonical: typedefs are looked through */
+typedef struct hpc_tree_type { /* canonical: typedefs are resolved */
     uint8_t kind;
     uint8_t flags; /* of this level */
-    int32_t to;    /* POINTER, ARRAY, REFERENCE: what; else -1 */
+    int32_t to;    /* POINTER, ARRAY, REFERENCE: the type referred to; else -1 */
     int64_t n;     /* ARRAY: elements */
-    int64_t bytes; /* -1 when it has no known size */
+    int64_t bytes; /* -1: unknown size */
     uint32_t name; /* of a RECORD, qualified, with arguments: "std::vector<double, ...>" */
 } hpc_tree_type;
 
@@ -57,25 +57,25 @@ typedef enum hpc_symbol_kind {
     HPC_SYMBOL_VARIABLE, /* of a function or of a file */
     HPC_SYMBOL_PARAMETER,
     HPC_SYMBOL_FIELD,
-    HPC_SYMBOL_FUNCTION, /* methods too */
-    HPC_SYMBOL_CONSTANT  /* an enumerator; `value` is it */
+    HPC_SYMBOL_FUNCTION, /* also methods */
+    HPC_SYMBOL_CONSTANT  /* an enumerator with its `value` */
 } hpc_symbol_kind;
 enum {
-    HPC_SYMBOL_LOCAL = 1 << 0,    /* dies with its block; parameters too */
+    HPC_SYMBOL_LOCAL = 1 << 0,    /* lives until the end of its block; also parameters */
     HPC_SYMBOL_STATIC = 1 << 1,   /* one for all calls: static within a function, or a member */
-    HPC_SYMBOL_INTERNAL = 1 << 2, /* no other file names it: static or unnamed namespace */
+    HPC_SYMBOL_INTERNAL = 1 << 2, /* internal linkage: static or in an unnamed namespace */
     HPC_SYMBOL_THREAD = 1 << 3,   /* thread_local, _Thread_local, __thread */
     HPC_SYMBOL_PURE = 1 << 4,     /* __attribute__((pure)) or ((const)) */
-    HPC_SYMBOL_CONST = 1 << 5,    /* ((const)) alone; a method: reads its object only (const) */
+    HPC_SYMBOL_CONST = 1 << 5,    /* ((const)) only; a method: does not modify its object (const) */
     HPC_SYMBOL_METHOD = 1 << 6,   /* not static: has an object */
     HPC_SYMBOL_VIRTUAL = 1 << 7,
     HPC_SYMBOL_VARIADIC = 1 << 8,
-    HPC_SYMBOL_SYSTEM = 1 << 9, /* declared in a header of the system */
+    HPC_SYMBOL_SYSTEM = 1 << 9, /* declared in a system header */
     HPC_SYMBOL_IN_FILE = 1 << 10,
     HPC_SYMBOL_NORETURN = 1 << 11,
-    HPC_SYMBOL_KNOWN = 1 << 12, /* a variable that is const and has a constant's value: `value` */
+    HPC_SYMBOL_KNOWN = 1 << 12, /* a const variable with a constant `value` */
     HPC_SYMBOL_EXTERN_C = 1 << 13,
-    HPC_SYMBOL_DEVICE = 1 << 14 /* __global__ or __device__, and not __host__: GPU threads run it */
+    HPC_SYMBOL_DEVICE = 1 << 14 /* __global__ or __device__, and not __host__: runs on a GPU */
 };
 typedef struct hpc_symbol {
     uint8_t kind;
@@ -83,28 +83,28 @@ typedef struct hpc_symbol {
     int32_t type;   /* of a function: its return type */
     int32_t node;   /* its definition, else its declaration in this file (FUNCTION, VARIABLE); -1 */
     uint32_t name;  /* "x" */
-    uint32_t scope; /* "std::vector", "" for none: the enclosing class or namespace */
+    uint32_t scope; /* the enclosing class or namespace: "std::vector", or "" */
     uint32_t line;  /* of that declaration in this file, else 0 */
     int64_t value;
 } hpc_symbol;
 
 /* ---- nodes --------------------------------------------------------------------- */
 typedef enum hpc_tree_kind {
-    /* Something that is not understood, or that needs no understanding; children as they come. */
+    /* Code that is not understood, or irrelevant; with any children. */
     HPC_TREE_OTHER,
-    HPC_TREE_NOTHING,  /* an empty statement, or a part of the one above that is not there */
+    HPC_TREE_NOTHING,  /* an empty statement, or an absent part of its parent */
     HPC_TREE_FILE,     /* node 0: FUNCTION, VARIABLE, OTHER */
     HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only with a body. A constructor's
                           member initialisers are OTHER, before the BLOCK. After the file's
                           functions come those of non-system headers that they call, directly or
                           not: all their nodes are ELSEWHERE */
-    HPC_TREE_VARIABLE, /* the initialiser, or nothing at all */
+    HPC_TREE_VARIABLE, /* the initialiser, or no child */
     /* statements */
-    HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with what it is made from */
+    HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with its initialiser */
     HPC_TREE_BLOCK,
     HPC_TREE_IF,  /* condition, then, else (NOTHING if absent); a declaration in its head: OTHER */
     HPC_TREE_FOR, /* first, condition, step, body; each may be NOTHING */
-    HPC_TREE_RANGE,  /* VARIABLE (a structured binding: OTHER), what it runs over, body */
+    HPC_TREE_RANGE,  /* VARIABLE (a structured binding: OTHER), the range, body */
     HPC_TREE_WHILE,  /* condition, body */
     HPC_TREE_DO,     /* body, condition */
     HPC_TREE_SWITCH, /* value, body */
@@ -117,36 +117,34 @@ typedef enum hpc_tree_kind {
     HPC_TREE_TRY,   /* BLOCK, CATCH... */
     HPC_TREE_CATCH, /* VARIABLE if there is one, BLOCK */
     HPC_TREE_ASM,
-    /* expressions; parentheses and implicit conversions are not shown */
+    /* expressions; parentheses and implicit conversions have no nodes */
     HPC_TREE_NUMBER, /* an integer, a character, a bool, sizeof, nullptr: `value` */
     HPC_TREE_FLOAT,  /* a floating constant */
     HPC_TREE_STRING,
-    HPC_TREE_NAME, /* `symbol`; of kind OTHER, with a name and no more, where a template leaves open
-                    * which it is */
+    HPC_TREE_NAME, /* `symbol`; if it depends on a template's parameters: of kind OTHER, with a name
+                    * only */
     HPC_TREE_THIS,
-    HPC_TREE_MEMBER, /* object (THIS where it is not written); `symbol`; op '>' for "->", else '.'
-                      */
+    HPC_TREE_MEMBER, /* object (an implicit one: THIS); `symbol`; op '>' for "->", else '.' */
     HPC_TREE_INDEX,  /* array or pointer, index */
-    HPC_TREE_CALL,   /* callee, arguments...; `symbol` is the function or -1. Of a method the callee
-                      * is MEMBER. An operator of a class is a call with the flag OPERATOR: NAME of
+    HPC_TREE_CALL,   /* callee, arguments...; `symbol` is the function or -1. The callee of a method
+                      * is MEMBER. An overloaded operator is a call with the flag OPERATOR: NAME of
                       * the operator's function, then operands in order, the object first. */
-    HPC_TREE_CONSTRUCT, /* arguments...: an object of the node's type is made */
+    HPC_TREE_CONSTRUCT, /* arguments...: constructs an object of the node's type */
     HPC_TREE_UNARY,     /* op, below; operand */
     HPC_TREE_BINARY,    /* op; left, right */
     HPC_TREE_ASSIGN,    /* op '=' or that of a compound assignment; left, right */
     HPC_TREE_CHOOSE,    /* condition, then, else */
     HPC_TREE_CAST,      /* an explicit cast; its operand */
     HPC_TREE_LIST,      /* { ... } */
-    HPC_TREE_NEW,       /* arguments as they come */
+    HPC_TREE_NEW,       /* any arguments */
     HPC_TREE_DELETE,
     HPC_TREE_THROW,
-    /* Captures as NAME (flag BY_REFERENCE), those that are made here ("[k = n]") and parameters as
-     * VARIABLE, then BLOCK. op: '&' or '=' when it captures all by one of them, OTHER: not known.
-     */
+    /* Captures as NAME (flag BY_REFERENCE), init-captures ("[k = n]") and parameters as VARIABLE,
+     * then BLOCK. op: the capture default '&' or '='; OTHER: unknown. */
     HPC_TREE_LAMBDA,
     HPC_TREE_KIND_N
 } hpc_tree_kind;
-/* Operators: ASCII where one character does: + - * / % & | ^ < > = ! ~ ,  and these. Unary minus
+/* Operators of one character are ASCII: + - * / % & | ^ < > = ! ~ ,  others are below. Unary minus
  * is '-', dereference '*', address '&'. */
 typedef enum hpc_tree_op {
     HPC_OP_NONE,
@@ -165,18 +163,18 @@ typedef enum hpc_tree_op {
     HPC_OP_OTHER = 31
 } hpc_tree_op;
 enum {
-    HPC_TREE_MACRO = 1 << 0,    /* (part of it) comes out of a macro: at, end are of its use */
+    HPC_TREE_MACRO = 1 << 0,    /* at least partly from a macro: at, to are those of its use */
     HPC_TREE_OPERATOR = 1 << 1, /* CALL: an overloaded operator */
     HPC_TREE_BY_REFERENCE = 1 << 2,
-    HPC_TREE_ERRORS = 1 << 3, /* the compiler found an error in it: some of it may be left out */
+    HPC_TREE_ERRORS = 1 << 3, /* the compiler found an error in it: parts may be missing */
     HPC_TREE_ELSEWHERE =
-        1 << 4 /* of a header: it has no place in the text, and line and column 0 */
+        1 << 4 /* in a header: it has no position in the text, and line and column 0 */
 };
-enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; what lies deeper is OTHER with nothing below */
+enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; deeper code is OTHER without children */
 typedef struct hpc_tree_node {
     uint8_t kind, op;
     uint16_t flags;
-    int32_t end;     /* after its last descendant: children of i lie in (i, end) */
+    int32_t end;     /* after its last descendant: children of i are in (i, end) */
     int32_t parent;  /* -1 of the file */
     int32_t type;    /* of an expression or variable; -1 */
     int32_t symbol;  /* -1 */
@@ -197,7 +195,7 @@ typedef struct hpc_tree {
     char error_in[128];  /* the header that the error is in; "": the file itself */
     uint32_t error_line; /* 0: not known */
     char missing[128];   /* the first header that was not found, or "" */
-    bool cut;            /* too large: functions at the end are left out */
+    bool cut;            /* too large: functions at the end are missing */
 } hpc_tree;              /* zero to begin with */
 void hpc_tree_release(hpc_tree *t);
 
@@ -213,8 +211,8 @@ static inline int32_t hpc_tree_next(const hpc_tree *t, int32_t c)
 }
 /* Child k from 0, or 0. */
 int32_t hpc_tree_child(const hpc_tree *t, int32_t i, int k);
-/* Indented, a line a node, for people and tests: "FOR 12:5", "  ASSIGN + 13:9 double"; a type is
- * read from the left: "const *restrict double". */
+/* Prints one indented line per node: "FOR 12:5", "  ASSIGN + 13:9 double"; types read from the
+ * left: "const *restrict double". */
 int hpc_tree_print(hpc_buf *out, const hpc_tree *t, int32_t node);
 
 /* ---- from a file ----------------------------------------------------------------- */
@@ -225,17 +223,17 @@ typedef struct hpc_tree_file {
     size_t n; /* at most 16 MiB */
     hpc_language language;
     const hpc_check_flags *flags; /* NULL: none */
-    /* It is one of many files, and hpc_tree_again does not follow: files share parses of standard
-     * headers. */
+    /* One of many files, without a later hpc_tree_again: files share parses of standard headers. */
     bool once;
 } hpc_tree_file;
-/* Parses it, its headers once and for all. HPC_E_UNSUPPORTED: no C or C++ (CUDA and HIP are read
- * with a few declarations of ours), or libclang does not get through it: the message says why. */
+/* Parses the file; its headers are parsed only once. HPC_E_UNSUPPORTED: not C or C++ (CUDA and HIP
+ * are read with a few declarations of ours), or libclang fails on it: the message has the reason.
+ */
 int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f);
 /* Builds the tree. */
 int hpc_tree_get(hpc_tree *out, hpc_tree_source *s);
-/* Again, with another text: what headers hold is not read again while the lines that include them
- * are the same. */
+/* Builds the tree of another text of the file. Headers are not parsed again as long as the lines
+ * that include them are the same. */
 int hpc_tree_again(hpc_tree *out, hpc_tree_source *s, const char *text, size_t n);
 void hpc_tree_close(hpc_tree_source *s); /* NULL is fine; before the checker */
 

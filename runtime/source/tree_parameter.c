@@ -6,7 +6,7 @@
 
 #include "runtime/source/tree_priv.h"
 
-/* The type "pointer to `to`", made where there is none. */
+/* The type "pointer to `to`", created if it does not exist. */
 static int tree_pointer_to(int32_t *out, hpc_tree *t, int32_t to)
 {
     for (int64_t i = 0; i < t->types_n; i++)

@@ -1,5 +1,5 @@
 /*
- * tree_print.c: a tree as text, a line a node, for people and tests.
+ * tree_print.c: text form of a tree, one line per node, for tests and debugging.
  */
 #include <string.h>
 

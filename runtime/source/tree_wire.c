@@ -1,8 +1,7 @@
 /*
- * tree_wire.c: a tree in a message. What comes may be anything (check_wire.c), and whoever walks a
- * tree looks at nothing twice: so all that tree.h promises is checked here.
- *
- * Nodes come without what follows from the others: an end implies the parents, a place its line.
+ * tree_wire.c: a tree as a message. The message is untrusted (check_wire.c), and users of a tree
+ * check nothing, so reading checks everything that tree.h promises. Nodes are sent without
+ * redundant fields: ends imply the parents, and a position implies its line.
  */
 #include <string.h>
 

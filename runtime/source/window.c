@@ -1,8 +1,7 @@
 /*
- * window.c: sorts 64 bytes of a text into names, blanks and others.
- *
- * Vectors are the compiler's own, so that this is one source for all machines, but
- * for those that look bytes up in a table of 16.
+ * window.c: classifies 64 bytes of a text as names, blanks and others. It uses the compiler's
+ * vectors, so one source serves all machines, except those with instructions that look up bytes in
+ * a table of 16.
  */
 #include "runtime/source/window.h"
 
@@ -26,7 +25,7 @@ static inline uint64_t gather(vector v)
 #endif
 }
 
-/* Whether bytes are in [low, high]: those are moved to the top of the signed bytes. */
+/* True for bytes in [low, high]: the range is shifted to the top of the signed bytes. */
 static inline vector within(bytes v, uint8_t low, uint8_t high)
 {
     return (vector)(v + (uint8_t)(127 - high)) > (int8_t)(126 - high + low);
@@ -57,7 +56,8 @@ static sets sort(const uint8_t *p)
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* Each half of a byte says which groups of bytes it may belong to; both must agree. */
+/* The table entry of each half of a byte names the groups that the byte may belong to; both must
+ * agree. */
 enum {
     A_TO_O = 1 << 0, /* of either case */
     P_TO_Z = 1 << 1,

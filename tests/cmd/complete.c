@@ -217,8 +217,7 @@ static void test_the_demo(void **state)
     hpc_test_says(o.out, "        y[i] += a * x[i];\n    }\n}\n");
 }
 
-/* ---- what is written
- * ------------------------------------------------------------------------------ */
+/* ---- what is written ---------------------------------------------------------------------- */
 
 /* Asserts that bytes around the cursor are unchanged; returns the inserted text. */
 static void written(void **state, hpc_buf *between, const char *name, const char *bytes,
@@ -380,8 +379,7 @@ static void test_nothing_to_add(void **state)
     hpc_buf_release(&now);
 }
 
-/* ---- mistakes
- * ---------------------------------------------------------------------------------------- */
+/* ---- mistakes ----------------------------------------------------------------------------- */
 
 static void refuses(void **state, const char *words, const char *part)
 {

@@ -34,7 +34,7 @@ typedef struct bench {
     history_result r;
 } bench;
 
-/* What it prints is what it costs. */
+/* The program prints its cost. */
 static void set_up(bench *b, place *p)
 {
     *b = (bench){.p = p, .o = HISTORY_DEFAULTS};
@@ -229,7 +229,7 @@ static void the_same_product_is_not_run(void **state)
     tear_down(&b);
 }
 
-/* What is built in another way is measured anew, and is a series of its own. */
+/* A series from another build command is separate, and is measured again. */
 static void builds_are_told_apart(void **state)
 {
     bench b;
@@ -362,7 +362,8 @@ static void interrupt(int signal)
     interrupted->told.stop = 1;
 }
 
-/* Ctrl-C ends a build too: that says nothing of the commit, which has its turn the next time. */
+/* Ctrl-C also ends a build. It does not count as a failure of the commit, which the next session
+ * tries again. */
 static void what_ctrl_c_ended_has_not_failed(void **state)
 {
     bench b;

@@ -139,7 +139,8 @@ static void labels_are_by_metric(void **state)
     perf_curves_release(&c);
 }
 
-/* What was not run, because it is its parent, is no suspect; what did not build is. */
+/* A commit that was not run because it equals its parent is no suspect; one that did not build
+ * is. */
 static void steps_have_suspects(void **state)
 {
     static const perf_curves_options all = {0};

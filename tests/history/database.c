@@ -37,7 +37,7 @@ out:
     return rc;
 }
 
-/* Commits 1 to 5 in a row, but 5 is older than 4; what they cost with two commands. */
+/* Commits 1 to 5 in a row, 5 older than 4, and their costs with two commands. */
 static int fill(const char *path)
 {
     const double cost[] = {10, 12, 12, 6, 6};
@@ -85,8 +85,7 @@ static void test_pairs(void **state)
     perf_pairs_release(&pairs);
 }
 
-/* 2, 3 were not measured with a, and 3 was with b: 4 is held against 1, and against nothing else.
- */
+/* 2 and 3 were not measured with a, and 3 was with b: 4 is compared with 1 only. */
 static void test_pairs_over_what_is_missing(void **state)
 {
     char path[PATH_MAX], id[PERF_ID], parent[PERF_ID];
@@ -174,7 +173,7 @@ static void test_pairs_by_metric(void **state)
     hpc_buf_release(&name);
 }
 
-/* What was not committed is gone; what was is added to. */
+/* Uncommitted additions are lost; later ones add to the committed state. */
 static void test_adding(void **state)
 {
     char path[PATH_MAX], id[PERF_ID];

@@ -105,7 +105,7 @@ static void the_last_attempt_counts(void **state)
     perf_db_close(d);
 }
 
-/* A parent that is learnt later replaces the first; what was measured stays. */
+/* A parent that is learnt later replaces the first; measurements stay. */
 static void a_commit_may_get_another_parent(void **state)
 {
     char path[PATH_MAX], text[256];
@@ -182,7 +182,7 @@ static void older_versions_are_read(void **state)
     }
 }
 
-/* What is known to have built a series is put there, and it goes on. */
+/* The build command of a series is recorded if it is known, and the series continues. */
 static void older_versions_are_brought_up(void **state)
 {
     static const struct {

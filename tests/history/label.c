@@ -239,8 +239,7 @@ static void test_levels(void **state)
     }
 }
 
-/* ---- intervals
- * ------------------------------------------------------------------------------------ */
+/* ---- intervals ---------------------------------------------------------------------------- */
 
 /* A series of 60 pairs of unchanged commits and one 4 % slower: how many of its intervals cover
  * that. */
@@ -332,7 +331,8 @@ static void test_labels(void **state)
         {"100", "105.001", counted, PERF_SLOWER, 0.05001},
         {"10,10", "12,12,12", counted, PERF_SLOWER, 0.2},
         {"10,10,10,10", "10,10,10.001,10", counted, PERF_SAME, 0},
-        /* 2 % of noise: three samples show 8 %, and that 1 % is none; one sample shows nothing */
+        /* 2 % of noise: three samples show a change of 8 %, and that 1 % is no change; one sample
+         * shows nothing */
         {"9.9,10,10.1", "10.7,10.8,10.9", two, PERF_SLOWER, 0.08},
         {"10.7,10.8,10.9", "9.9,10,10.1", two, PERF_FASTER, -0.8 / 10.8},
         {"9.9,10,10.1,10,9.9,10.1,10", "9.9,10,10.1,10.1,10.1,10.3,10.2", two, PERF_SAME, 0.01},
@@ -402,7 +402,7 @@ static void test_counted(void **state)
 
 typedef struct tally {
     double wrong; /* share of discoveries, averaged over rounds: a round without has 0 */
-    double found; /* of what is there */
+    double found; /* as a share of the changes */
 } tally;
 
 enum { PAIRS = 500, EACH = 10 };
@@ -471,8 +471,7 @@ static void test_discoveries(void **state)
         }
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures ----------------------------------------------------------------------------- */
 
 static int label_body(void *user)
 {

@@ -31,8 +31,8 @@ static void expect_order(const perf_line *l, const int *commit, int n)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* 9 - 2 - 7 - 5, where clocks were wrong, and 4 beside them, from 2; 3 - 8 is another history;
- * 10 and 11 are each other's parents, and 12 comes from them. */
+/* 9 - 2 - 7 - 5, with wrong clocks, and a branch 4 from 2; 3 - 8 is another history; 10 and 11 are
+ * each other's parents, and 12 descends from them. */
 static void parents_come_first(void **state)
 {
     static const int order[] = {3, 8, 9, 2, 4, 7, 5};
@@ -93,10 +93,10 @@ static void an_empty_history_has_none(void **state)
     perf_db_close(d);
 }
 
-/* ---- what commits are held against ----------------------------------------------------------- */
+/* ---- baselines of commits -------------------------------------------------------------------- */
 
-/* 1 was measured; 2 and 3 are the same bytes; 4 failed; 5 was measured, 6 is as 5 by one command
- * and not by another; 7 is as 6, and nobody knows 6. */
+/* 1 was measured; 2 and 3 are the same bytes; 4 failed; 5 was measured; 6 equals 5 by one command
+ * and not by another; 7 equals 6, which has no measurement. */
 static void same_bytes_are_known(void **state)
 {
     static const int64_t bases[] = {-1, 0, 1, 2, 2, 4, 4}, sources[] = {0, 0, 0, -1, 4, -1, -1};

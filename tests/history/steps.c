@@ -124,8 +124,9 @@ static double share(int64_t a, int64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
-/* One sample of normal noise is 2.4 standard deviations in a step: who knows all but its place
- * cannot do better than the ideal. With outliers the ideal for normal noise is none. */
+/* With one sample of normal noise, a step is 2.4 standard deviations. An estimator that knows
+ * everything except the position cannot beat the ideal. With outliers, the ideal for normal noise
+ * is not a bound. */
 static void test_steps_are_found(void **state)
 {
     (void)state;
@@ -231,9 +232,9 @@ static void alarms(double *found, double *drifts, double *waves, wave w, shape s
     }
 }
 
-/* At most one in 500 commits, also where neighbours' noise is correlated by a half. Where the
- * machine itself stays slower for ten commits, or for good, nothing tells that from steps of the
- * program: some are found, and how many is held to. */
+/* At most one in 500 commits, also where the noise of neighbours has a correlation of 0.5. A
+ * machine that stays slower for ten commits, or permanently, looks like steps of the program: some
+ * are found, and the test bounds their number. */
 static void test_noise_makes_no_steps(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void test_a_history(void **state)
     is_step(&found.item[0], 40, 0, 0.08, 0.015);
     is_step(&found.item[1], 110, 1, 0.04, 0.01);
     is_step(&found.item[2], 150, 0, -0.074, 0.01);
-    assert_int_equal(found.item[2].first, 149); /* as likely as 150: nobody measured it */
+    assert_int_equal(found.item[2].first, 149); /* as likely as 150, which was not measured */
     assert_true(fabs(found.noise - 0.015) < 0.003);
     assert_true(found.drifts_n == 0 && found.waves == 1);
     for (int64_t k = 0; k < found.stretches_n; k++) {
@@ -333,7 +334,8 @@ static void test_drifts(void **state)
     free(value);
 }
 
-/* Without noise every level is found as it is, by single samples; a commit alone is none. */
+/* Without noise, single samples give every level exactly; a level of one commit is not
+ * recognized. */
 static void test_counted(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /*
- * hooks.c: what a program that is watched calls in the place of the thread sanitizer's library, of
- * the allocator and of the functions that copy memory.
- *
- * Names and signatures are the sanitizer's own. They differ by a width only, so macros make them.
+ * hooks.c: entry points of a watched program, in place of those of ThreadSanitizer's library, of
+ * the allocator and of the functions that copy memory. Names and signatures are the sanitizer's
+ * own. They differ only in a width, so macros make them.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -101,7 +100,7 @@ void __tsan_ignore_thread_begin(void) {}
 void __tsan_ignore_thread_end(void);
 void __tsan_ignore_thread_end(void) {}
 
-/* Atomic operations are what they are, and race with nobody. */
+/* Atomic operations are executed as such, and never conflict. */
 #define ATOMIC_CHANGE(n, name)                                                                     \
     uint##n##_t __tsan_atomic##n##_##name(volatile uint##n##_t *p, uint##n##_t v, int order);      \
     uint##n##_t __tsan_atomic##n##_##name(volatile uint##n##_t *p, uint##n##_t v, int order)       \
@@ -227,7 +226,7 @@ WEAK void *calloc(size_t nmemb, size_t size)
     return given(__libc_calloc(nmemb, size));
 }
 
-/* What stays where it is keeps what is known of it. */
+/* Memory that stays in place keeps its records. */
 WEAK void *realloc(void *ptr, size_t size)
 {
     uintptr_t before = (uintptr_t)ptr;

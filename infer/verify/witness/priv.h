@@ -1,5 +1,5 @@
 /*
- * priv.h: the way of an access into the shadow, which is what has to be fast.
+ * priv.h: shadow memory: the inlined fast path of an access.
  */
 #ifndef HPC_WITNESS_PRIV_H
 #define HPC_WITNESS_PRIV_H
@@ -12,26 +12,26 @@
 
 enum {
     ADDRESS_BITS = 47,
-    CHUNK_BITS = 24, /* bytes of memory under one chunk of shadow */
+    CHUNK_BITS = 24, /* log2 of the bytes of memory that a chunk of shadow covers */
     CHUNK_CELLS = 1 << (CHUNK_BITS - 3),
     LOOPS_MOST = 4096,
     NAMES_MOST = 256,
     FINDINGS_MOST = 12,   /* of one loop */
-    HITS_MOST = 1000000,  /* then it is watched no more */
-    POOL_CELLS = 1 << 16, /* split cells come from the system in pieces of so many */
+    HITS_MOST = 1000000,  /* afterwards the loop is no longer watched */
+    POOL_CELLS = 1 << 16, /* split cells are allocated in blocks of this size */
     FAR_MOST = 4096
 };
-#define SPLIT UINT32_MAX /* as `w`: the parts' address is in r and rpc, their number in wpc */
+#define SPLIT UINT32_MAX /* as `w`: r and rpc hold the address of the parts, wpc their number */
 
 typedef struct cell {
-    uint32_t w, wpc; /* the last iteration that wrote, and where */
-    uint32_t r, rpc; /* the first that read */
+    uint32_t w, wpc; /* the last iteration that wrote, and its code location */
+    uint32_t r, rpc; /* the first iteration that read */
 } cell;
 typedef struct range {
     uintptr_t at, bytes, element;
     int name, kind;
-    uint32_t last;        /* the last iteration that touched it; of PRIVATE and IGNORED ones */
-    bool written, shared; /* shared: by two iterations, one of which writes */
+    uint32_t last;        /* of PRIVATE and IGNORED: the last iteration that accessed it */
+    bool written, shared; /* shared: two iterations accessed it, one of them writing */
 } range;
 typedef struct finding {
     char kind;
@@ -41,17 +41,17 @@ typedef struct loop_record {
     long long entered, iterations, hits, refused; /* refused: while another was watched */
     int findings_n;
     bool wanted, done, hidden;
-    bool shared[NAMES_MOST]; /* by name: a PRIVATE or IGNORED one that iterations share */
+    bool shared[NAMES_MOST]; /* by name: PRIVATE and IGNORED objects that iterations share */
     finding finding[FINDINGS_MOST];
 } loop_record;
 
-typedef struct watch { /* the loop that is being watched */
-    uint32_t now;      /* the iteration, or 0: nothing is recorded */
-    uint32_t base;     /* of its first one */
+typedef struct watch { /* the loop that is watched */
+    uint32_t now;      /* current iteration; 0: nothing is recorded */
+    uint32_t base;     /* number of its first iteration */
     uintptr_t frame;
-    uintptr_t apart_at, apart_bytes; /* around all private ranges that are not on the stack */
-    int loop, depth;                 /* of calls below the loop's function */
-    long long first, value;          /* of its variable */
+    uintptr_t apart_at, apart_bytes; /* range that contains all private ranges outside the stack */
+    int loop, depth;                 /* depth: of calls below the loop's function */
+    long long first, value;          /* of the loop's variable */
     int ranges_n, hit;
     range range[NAMES_MOST];
 } watch;
@@ -64,17 +64,17 @@ typedef struct watch { /* the loop that is being watched */
 extern HIDDEN __thread watch hpc_witness_self;
 extern HIDDEN cell **hpc_witness_chunks; /* by address >> CHUNK_BITS */
 
-/* Two iterations meet. kind: f(low): read what another wrote; a(nti): write what it read; o(utput):
- * write what it wrote. */
+/* Records a conflict of two iterations. kind: f(low): reads what another wrote; a(nti): writes what
+ * another read; o(utput): writes what another wrote. */
 HIDDEN void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
                               uint32_t place_before, uint32_t place);
 HIDDEN uint32_t hpc_witness_far(uintptr_t pc);
-/* Any access, however wide and wherever it begins. */
+/* An access of any width and alignment. */
 HIDDEN void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc);
 HIDDEN void hpc_witness_forget(uintptr_t at, size_t bytes);
 HIDDEN void hpc_witness_stop(watch *s);
 
-/* Places in the code as 31 bits: near ones as a distance, others by number. */
+/* Code locations in 31 bits: a distance if it is small, otherwise a number. */
 ALWAYS uint32_t place_of(uintptr_t pc)
 {
     uintptr_t d = pc - (uintptr_t)&hpc_witness_enter + 0x40000000U;
@@ -107,7 +107,7 @@ ALWAYS void judge(cell *c, uintptr_t at, unsigned bytes, bool write, bool apart,
     }
 }
 
-/* The two common cases: 8 bytes of a whole cell, 4 bytes of one in halves. */
+/* The two common cases: 8 bytes of a whole cell, and 4 bytes of a cell that is split in two. */
 ALWAYS void touch(uintptr_t at, unsigned bytes, bool write, uintptr_t pc, uintptr_t stack)
 {
     const watch *s = &hpc_witness_self;

@@ -106,7 +106,7 @@ static int place_words(char *out, size_t most, uint32_t place)
     Dl_info i;
     uintptr_t pc = code_at(place) - 1; /* within the call's line */
     if (!dladdr((const void *)pc, &i) || !i.dli_fname) return snprintf(out, most, " 0 ?");
-    /* An executable at fixed addresses has them in its tables of lines as they are. */
+    /* An executable at fixed addresses has unmodified addresses in its line tables. */
     const unsigned char *elf = i.dli_fbase;
     bool fixed = elf[16] == 2;
     return snprintf(out, most, " %llx %s",
@@ -192,7 +192,7 @@ void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
 
 /* ---- shadow --------------------------------------------------------------------------------- */
 
-/* NULL when there is no more: then nothing is watched from here on, and the program goes on. */
+/* NULL: memory is exhausted; nothing is watched from here on, and the program continues. */
 static void *from_system(size_t bytes)
 {
     static const char text[] = "memory\n";
@@ -205,7 +205,7 @@ static void *from_system(size_t bytes)
     return NULL;
 }
 
-/* n parts, 2 or 8; what is known of the whole is known of each. */
+/* Splits a cell into n parts, 2 or 8; each part inherits the whole's records. */
 static cell *split(cell *c, uint32_t n)
 {
     if (c->w == SPLIT && c->wpc >= n) return parts_of(c);
@@ -300,7 +300,7 @@ void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc)
     }
 }
 
-/* Memory that is given out anew in an iteration has nothing to do with what it held before. */
+/* Memory that is allocated again in an iteration has no relation to its earlier contents. */
 void hpc_witness_forget(uintptr_t at, size_t bytes)
 {
     if (!hpc_witness_chunks || !hpc_witness_self.now) return;
@@ -329,7 +329,7 @@ void hpc_witness_stop(watch *s)
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Numbers of iterations are used up: all cells begin anew. */
+/* All iteration numbers are used: clears all cells. */
 static void clear_all(void)
 {
     size_t bytes = CHUNK_CELLS * sizeof(cell);
@@ -343,7 +343,7 @@ int hpc_witness_enter(int loop, void *frame)
 {
     watch *s = &hpc_witness_self;
     if (loop < 0 || loop >= LOOPS_MOST || !record[loop].wanted || record[loop].done) return 0;
-    /* A frame above the watched one's: the loop was left by a way that no call told of. */
+    /* A frame above the watched one's: the loop was left without a call of hpc_witness_leave. */
     if (s->frame && (uintptr_t)frame > s->frame) hpc_witness_stop(s);
     if (s->frame || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
         record[loop].refused++;

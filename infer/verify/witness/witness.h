@@ -1,14 +1,13 @@
 /*
- * witness.h: what an instrumented loop calls. It is put in front of every file of a program whose
- * serial loops are watched; the program is compiled with the thread sanitizer's instrumentation and
- * linked with runtime.c, which receives every access, in the place of the sanitizer's library.
+ * witness.h: interface for instrumented loops. It is inserted at the start of every file of a
+ * program with watched loops. The program is compiled with ThreadSanitizer's instrumentation and
+ * linked with runtime.c instead of the sanitizer's library; runtime.c receives every access.
  *
  *     {if (hpc_witness_enter(0, HPC_WITNESS_FRAME)) {HPC_WITNESS_OBJECT(0, SHARED, s); ...}
  *     for (...) {hpc_witness_iteration(0, HPC_WITNESS_FRAME, (long long)i); ...}
  *     hpc_witness_leave(0, HPC_WITNESS_FRAME);}
  *
- * Loops are numbered from 0, names from 0 in each loop; their texts stay with whoever inserted
- * them.
+ * Loops are numbered from 0, names from 0 in each loop. Their texts are not passed.
  */
 #ifndef HPC_WITNESS_H
 #define HPC_WITNESS_H
@@ -22,20 +21,21 @@ extern "C" {
 #endif
 
 enum {
-    HPC_WITNESS_SHARED,  /* one for all iterations */
-    HPC_WITNESS_PRIVATE, /* one for each: only a value that comes from another iteration counts */
-    HPC_WITNESS_IGNORED, /* a reduction, the loop's own variable */
-    HPC_WITNESS_BASE,    /* where an array begins, for its name */
+    HPC_WITNESS_SHARED,  /* one object for all iterations */
+    HPC_WITNESS_PRIVATE, /* one per iteration: only a value from another iteration is a conflict */
+    HPC_WITNESS_IGNORED, /* a reduction, or the loop's own variable */
+    HPC_WITNESS_BASE,    /* address of an array, which gives it a name */
     HPC_WITNESS_HIDDEN   /* an array of the function that the compiler does not instrument */
 };
 
-/* Where the function's frame ends: all below is of one iteration, but for the objects named. */
+/* End of the function's frame: memory below it belongs to one iteration, except for named
+ * objects. */
 #define HPC_WITNESS_FRAME __builtin_dwarf_cfa()
 #define HPC_WITNESS_OBJECT(name, kind, x)                                                          \
     hpc_witness_name(name, HPC_WITNESS_##kind, (const volatile void *)HPC_WITNESS_ADDRESS(x),      \
                      sizeof(x), 0)
-/* What clang instruments on the stack are variables whose own address is given away: elements of
- * arrays are not. */
+/* On the stack, clang instruments only variables whose own address escapes, not elements of
+ * arrays. */
 #ifdef __clang__
 #define HPC_WITNESS_ARRAY(name, kind, x)                                                           \
     hpc_witness_name(name, HPC_WITNESS_HIDDEN, (const volatile void *)HPC_WITNESS_ADDRESS(x), 0, 0)
@@ -48,7 +48,8 @@ enum {
 #define HPC_WITNESS_POINTER(name, p)                                                               \
     hpc_witness_name(name, HPC_WITNESS_BASE, (const volatile void *)(p), 0, sizeof *(p))
 
-/* Whether this loop is watched from here on: it is asked for, and no other is being watched. */
+/* True if this loop is watched from here on: it was requested, and no other loop is being
+ * watched. */
 int hpc_witness_enter(int loop, void *frame);
 void hpc_witness_name(int name, int kind, const volatile void *at, unsigned long bytes,
                       unsigned long element);

@@ -1,7 +1,6 @@
 /*
- * backend.c: the CPU as a device: host memory, kernels called on the pool by
- * whoever runs a program, copies that are done when they return. It has no
- * queues, so there is nothing to launch, record, wait for or fence.
+ * backend.c: the CPU as a device: host memory, kernels that the executor calls on the pool, and
+ * synchronous copies. It has no queues, so there is nothing to launch, record, wait for or fence.
  */
 #include "runtime/device/cpu/priv.h"
 

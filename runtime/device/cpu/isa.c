@@ -1,6 +1,6 @@
 /*
- * isa.c: which of the compiled instruction sets this CPU (and its operating
- * system) can run, and how many CPUs this process may use.
+ * isa.c: detects which of the compiled instruction sets this CPU and its operating system support,
+ * and how many CPUs this process may use.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ int hpc_cpu_kernels_find(const hpc_kernels **out, const char **name, const char 
 
 int hpc_cpu_threads(int wanted)
 {
-    cpu_set_t set[64]; /* 65536 CPUs: the kernel refuses a mask that is too short for it */
+    cpu_set_t set[64]; /* 65536 CPUs: the kernel rejects a mask that is too short */
     if (wanted > 0) return wanted;
     CPU_ZERO_S(sizeof set, set);
     /* A sandbox may forbid the question; one worker always works. */

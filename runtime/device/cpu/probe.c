@@ -1,5 +1,5 @@
 /*
- * probe.c: the probes of an instruction set by its name.
+ * probe.c: selects the probe of an instruction set by name.
  */
 #include "runtime/device/cpu/priv.h"
 #include "runtime/device/cpu/probe.h"
@@ -32,7 +32,7 @@ int hpc_cpu_probe_find(const hpc_cpu_probe **out, const char *isa)
 {
     const hpc_kernels *kernels;
     const char *name;
-    int rc = hpc_cpu_kernels_find(&kernels, &name, isa); /* refuses what this CPU lacks */
+    int rc = hpc_cpu_kernels_find(&kernels, &name, isa); /* rejects a set that this CPU lacks */
     if (rc < 0) return rc;
     for (size_t k = 0; k < sizeof probes / sizeof *probes; k++) {
         if (strcmp(probes[k].isa, name) != 0) continue;

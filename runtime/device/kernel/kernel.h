@@ -1,21 +1,18 @@
 /*
- * kernel.h: for authors of backends and kernels: the arguments of every op (of
- * optimizers: update.h), the typed table of selectors, and what a backend is.
+ * kernel.h: interface of backends and kernels: the arguments of every op (those of optimizers are
+ * in update.h), the typed table of selectors, and the backend's entries.
  *
- * To add a backend: fill one hpc_backend and one hpc_kernels, and name it in
- * device/open.c. To add a kernel: write a selector that accepts the arguments
- * it can do and put it into the table.
+ * To add a backend, fill one hpc_backend and one hpc_kernels, and list it in device/open.c. To add
+ * a kernel, write a selector that accepts the arguments it supports, and enter it in the table.
  *
- * Rules for all kernels. Arguments begin with their tensors, outputs first, in
- * the order of the op's signature; optional ones have data == NULL and rank -1.
- * Outputs are overwritten, unless `adds` is set (allowed where marked ACC). No
- * output overlaps an input unless marked INPLACE. Real operands are f32 or bf16
- * (any mix, unless said) or all f64 (the reference); sums are taken in f32 at
- * least, in an order that depends neither on the number of workers nor, for
- * products, on the number of rows. Factors that a kernel makes itself (weights of
- * attention, gradients of logits) may be rounded to bf16 if the others are. Index
- * operands are i32. Kernels allocate nothing, do not block except at the launch's
- * barrier, and return 0 or a negative code with the error recorded.
+ * Rules for all kernels. Arguments begin with their tensors, outputs first, in the order of the
+ * op's signature. Absent optional operands have data == NULL and rank -1. Outputs are overwritten
+ * unless `adds` is set, which is allowed where marked ACC. No output overlaps an input unless
+ * marked INPLACE. Real operands are f32 or bf16 (any mix, unless noted) or all f64 (the reference).
+ * Sums use at least f32. Their order does not depend on the number of workers nor, for products, on
+ * the number of rows. Intermediate factors (attention weights, gradients of logits) may be rounded
+ * to bf16 if the operands are bf16. Index operands are i32. Kernels allocate nothing, block only at
+ * the launch's barrier, and return 0 or a negative code with the error recorded.
  */
 #ifndef HPC_KERNEL_H
 #define HPC_KERNEL_H
@@ -33,24 +30,24 @@ typedef struct hpc_launch {
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
     void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
-    void *gang[2];        /* plan.gang bytes each, shared by workers and instructions */
+    void *gang[2];        /* bytes as in the plan, for each; shared by workers and instructions */
     void *stream;         /* of backends whose kernels do not run on the host */
 } hpc_launch;
 
 typedef int hpc_kernel(const hpc_launch *l, const void *args);
 
-/* What a selector decides, once, when a program is opened: args hold extents
- * and types but no data (present optional operands have rank >= 0). */
+/* A selector's result, made once when a program is opened. At that time args hold extents and types
+ * but no data (present optional operands have rank >= 0). */
 typedef struct hpc_plan {
     hpc_kernel *run;
     size_t workspace; /* bytes for all workers together */
-    size_t own;       /* and for each: instructions that share no more need not meet */
+    size_t own;       /* bytes for each; instructions that share nothing else need no barrier */
     size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
     unsigned late;    /* operands, as bits, that are accessed only after a barrier in the kernel */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 
-/* What follows is read as a table, one op after the other. */
+/* Formatted as a table, one op after the other. */
 /* clang-format off */
 typedef enum hpc_act {
     HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2
@@ -61,12 +58,12 @@ typedef enum hpc_act {
  * With rank 3, a leading batch extent on y and a (and on b, bias when of rank 3, 2).
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
- * i8 goes with i8: then y is i32, of sums as they are. halves: f32 counts rounded to bf16 in a, b.
- * int8 (b a block format in PANEL16, which takes nothing else): rows of a count rounded to integers
- * up to 127 times a factor for each 32 of k, and these are multiplied as integers.
- * symmetric: of y [m,m], and of residual, what is below the diagonal counts, and y above it is that
- * mirrored: half of the work where a product is symmetric by its making. Without act, pre and bias,
- * nothing ragged but the batch. */
+ * i8 requires i8; then y is i32, the unscaled sums. halves: f32 operands are rounded to bf16.
+ * int8 (b is a block format in PANEL16): rows of a are rounded to integers of magnitude up to 127
+ * with one scale for every 32 of k, and the product is computed in integers.
+ * symmetric: y [m,m] and residual count below the diagonal only; y above it is the mirror image,
+ * which halves the work of products that are symmetric by construction. It excludes act, pre, bias
+ * and ragged extents other than the batch. */
 typedef struct hpc_matmul_attr {
     bool trans_a, trans_b, halves, symmetric, int8;
     int act;
@@ -135,10 +132,11 @@ typedef struct hpc_head_loss_grad_args {
     hpc_tensor loss, dx, dw, dloss, lse, x, w, target; hpc_head_attr attr;
 } hpc_head_loss_grad_args;
 
-/* Element (r, c) of x seen as [rows,cols] is kept, times 1/(1-p), where half(seed, tensor, step,
- * (base + row0 + r) * global_cols + col0 + c) is at least p's share of 65,536 (base.h; p is rounded
- * so). step (i32) and base (i64): optional device scalars, 0 if absent. A negative step keeps all,
- * as it is: for evaluation. global_cols 0: cols. INPLACE. */
+/* Inverted dropout of x, seen as [rows,cols]. Element (r, c) is kept and multiplied by 1/(1-p) if
+ * hpc_random_half(seed, tensor, step, i) is at least p's share of 65,536, where i = (base + row0 +
+ * r) * global_cols + col0 + c; otherwise it becomes 0. p is rounded to that resolution. step (i32)
+ * and base (i64): optional device scalars, 0 if absent. A negative step copies x unchanged, for
+ * evaluation. global_cols 0: cols. INPLACE. */
 typedef struct hpc_dropout_attr {
     double p;
     int64_t seed, tensor, global_cols, row0, col0;
@@ -187,7 +185,8 @@ typedef enum hpc_reduce_kind { HPC_SUM, HPC_SUMSQ, HPC_MAX, HPC_FINITE } hpc_red
 typedef enum hpc_reduce_over { HPC_OVER_ALL, HPC_OVER_ROWS, HPC_OVER_COLS } hpc_reduce_over;
 typedef struct hpc_reduce_attr { int kind, over; } hpc_reduce_attr;
 typedef struct hpc_reduce_args { hpc_tensor y, x; hpc_reduce_attr attr; } hpc_reduce_args;
-/* Does nothing, to y or with x (both optional): what an instruction and a dependency cost. */
+/* Does nothing: measures the cost of an instruction, and with y and x (optional) of a
+ * dependency. */
 typedef struct hpc_nop_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_nop_args;
 /* clang-format on */
 /* Selectors: 0, or HPC_E_UNSUPPORTED with the reason recorded. NULL: the op is missing. */
@@ -236,7 +235,7 @@ enum { /* operand flags */
        HPC_IN = 1,
        HPC_OUT = 2,
        HPC_INOUT = HPC_IN | HPC_OUT,
-       HPC_ACC = 4 | HPC_OUT, /* added to when the value is state, else overwritten */
+       HPC_ACC = 4 | HPC_OUT, /* accumulated if the value is state, otherwise overwritten */
        HPC_OPTIONAL = 8,
        HPC_ROWWISE = 16, /* a worker touches only its share of rows (hpc_share, grain 1) */
        HPC_INPLACE = 32, /* this input's memory may be the first output's */
@@ -287,7 +286,7 @@ typedef struct hpc_backend {
 struct hpc_device {
     const hpc_backend *backend;
     const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */
-    const hpc_kernels *reference; /* asked when any operand is f64; NULL: none */
+    const hpc_kernels *reference; /* used if any operand is f64; NULL: none */
     hpc_pool *pool;
     hpc_device_info info;        /* allocations are counted in device/open.c */
     struct hpc_allocation *live; /* kept by open.c as well; zeroed by the backend's open */

@@ -16,17 +16,17 @@ extern "C" {
 #endif
 
 /* clang-format off */
-/* Rows [first, first + own) of a table of `rows`, counted over all of it by indices; 0: it is all
- * here. gather gives zeros for what others have; scatter's attributes, of the same two numbers,
- * leave it to them. */
+/* This rank holds rows [first, first + own) of a table of `rows`; rows 0: all of it. Indices count
+ * over the whole table. gather gives zeros for rows of other ranks; scatter, which has the same two
+ * attributes, skips them. */
 typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
-/* The rows are those of a head's vocabulary entries. Gradients use the lse of all rows; dx holds
- * the terms of these rows only. part, of head_loss: lse is that of these rows only, and `loss`
- * is the logit of the target, 0 if the target is outside these rows or negative. */
+/* Rows are vocabulary entries of a head. Gradients use the lse of all rows; dx has the terms of
+ * this rank's rows only. part, for head_loss: lse is that of this rank's rows only, and `loss` is
+ * the logit of the target, 0 if the target is negative or in other rows. */
 typedef struct hpc_head_attr { int64_t first, rows; bool part; } hpc_head_attr;
 
 /* EXP: y = exp(a - b), 0 where b is -inf. LOG: y = b + log(a), b where a is 0. LESS: y = a - b, 0
- * where `target` (i32, optional) is negative. All alike in shape; f32 (f64). */
+ * where `target` (i32, optional) is negative. All have the same shape; f32 (f64). */
 typedef enum hpc_soft_kind { HPC_SOFT_EXP, HPC_SOFT_LOG, HPC_SOFT_LESS } hpc_soft_kind;
 typedef struct hpc_soft_attr { int kind; } hpc_soft_attr;
 typedef struct hpc_soft_args { hpc_tensor y, a, b, target; hpc_soft_attr attr; } hpc_soft_args;
@@ -39,8 +39,8 @@ static inline double hpc_soft(int kind, double a, double b)
     return a - b;
 }
 
-/* Where an index of the whole table is among the `own` rows that are here: HPC_PART_NONE if it is
- * negative, HPC_PART_OTHER if it is another rank's, HPC_PART_PAST if it is past the end. */
+/* Local row of an index into the whole table, among this rank's `own` rows. HPC_PART_NONE:
+ * negative; HPC_PART_OTHER: another rank's row; HPC_PART_PAST: past the end of the table. */
 enum { HPC_PART_NONE = -1, HPC_PART_OTHER = -2, HPC_PART_PAST = -3 };
 static inline int64_t hpc_part_row(int64_t index, int64_t first, int64_t rows, int64_t own)
 {

@@ -1,7 +1,7 @@
 /*
- * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The halves of
- * an update: adam, apply. Second-order methods on batches of small matrices: combine,
- * map, below, tile, bundle, eigh. The trained elements of a pruned model: pick, spread.
+ * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The two parts of an
+ * update: adam, apply. Second-order methods on batches of small matrices: combine, map, below,
+ * tile, bundle, eigh. Trained elements of a pruned model: pick, spread.
  *
  * Include kernel.h, which has the rules for all kernels.
  */
@@ -45,10 +45,10 @@ typedef struct hpc_apply_args {
     hpc_apply_attr attr;
 } hpc_apply_args;
 
-/* y = a0 s0 I + a1 s1 x1 + a2 s2 x2, or x2^T if trans, of matrices [m,n] or batches [batch,m,n];
- * square with I, which a0 = 0 leaves out; without I and trans, tensors of any shape.
- * x1, x2: an absent one's term is left out. s0, s1, s2 (f32 or f64; absent: 1): a scalar, or of a
- * batch one number for each matrix, [batch]. y INPLACE x1 (and never x2). */
+/* y = a0 s0 I + a1 s1 x1 + a2 s2 x2, or x2^T if trans, for matrices [m,n] or batches [batch,m,n].
+ * They are square unless a0 is 0; if a0 is 0 and trans is false, tensors of any shape.
+ * The term of an absent x1 or x2 is 0. s0, s1, s2 (f32 or f64; absent: 1): a scalar, or for a batch
+ * one number for each matrix, [batch]. y INPLACE x1 (and never x2). */
 typedef struct hpc_combine_attr { double a0, a1, a2; bool trans; } hpc_combine_attr;
 typedef struct hpc_combine_args {
     hpc_tensor y, x1, x2, s0, s1, s2;
@@ -63,15 +63,15 @@ typedef struct hpc_map_attr {
     bool guarded;
 } hpc_map_attr;
 typedef struct hpc_map_args { hpc_tensor y, x; hpc_map_attr attr; } hpc_map_args;
-/* ok (i32) = 1 if x is finite and at most `limit` (optional), else 0; scalars all. A NaN limit
- * lets nothing pass. As a guard: for what must not run on numbers that went wrong. */
+/* ok (i32) = 1 if x is finite and at most `limit` (optional), else 0; all are scalars. With a NaN
+ * limit, ok is 0. Used as a guard of instructions that must not run on invalid numbers. */
 typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc_below_args;
 /* y [blocks,rows,cols] = the blocks of x [m,n], which rows, cols divide, one row of blocks after
  * the other. inverse: y [m,n] from x [blocks,rows,cols]; only then m, n are read. */
 typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; } hpc_tile_attr;
 typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
-/* y [n] = the elements of all x, which come first of those that may be: of each in `parts` equal
- * parts, the first part of all, then the second, and so on. They have one dtype. */
+/* y [n] = the elements of all x: each is divided into `parts` equal parts, and y has the first part
+ * of all, then the second, and so on. All have the same dtype. Present x precede absent ones. */
 #define HPC_BUNDLE_MAX 11
 typedef struct hpc_bundle_attr { int64_t parts; } hpc_bundle_attr;
 typedef struct hpc_bundle_args {
@@ -85,8 +85,8 @@ typedef struct hpc_bundle_args {
  * A matrix that is not finite gives NaN for all its results and does not affect other matrices. */
 typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; } hpc_eigh_args;
 
-/* y[i] = x[index[i]] of the elements of x, one after the other; a negative index gives 0, one past
- * them fails. y, index [n]. y ACC. `layout` is sharding's: x's, by axis. */
+/* y[i] = x[index[i]], with x as a flat array; a negative index gives 0, one past the end fails.
+ * y, index [n]. y ACC. `layout`, used by sharding, is that of x by axis. */
 enum { HPC_PICK_AXES = 8 };
 typedef struct hpc_pick_attr { int8_t layout[HPC_PICK_AXES]; } hpc_pick_attr;
 typedef struct hpc_pick_args { hpc_tensor y, x, index; hpc_pick_attr attr; } hpc_pick_args;

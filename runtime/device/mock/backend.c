@@ -1,6 +1,5 @@
 /*
- * backend.c: the mock device's memory and its way in: allocation, copies,
- * launches, events, fences.
+ * backend.c: the mock backend: allocation, copies, launches, events and fences.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 /*
- * check.c: the mock's rules about memory, by a record for every few bytes of
- * what they hold and who touched them.
- *
- * Order is judged by what queues have joined, not by when commands happen to
- * run, so a race is found each time and not now and then.
+ * check.c: the memory rules of the mock device: for every few bytes, a record of their contents and
+ * their last accesses. Accesses are ordered by the joins of queues, not by the times of execution,
+ * so every race is found in every run.
  */
 #include "runtime/device/mock/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * queue.c: the mock's queues: commands kept until a fence, then run as far
- * from the order of enqueueing as joins allow.
+ * queue.c: the mock's queues: commands wait for a fence, and then run in an order as different from
+ * that of enqueueing as joins allow.
  */
 #include <string.h>
 

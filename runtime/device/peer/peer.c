@@ -1,5 +1,5 @@
 /*
- * peer.c: the peers that were found when this was built.
+ * peer.c: the table of peer libraries found when this was built.
  */
 #include "runtime/device/peer/priv.h"
 

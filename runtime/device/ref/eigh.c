@@ -1,6 +1,6 @@
 /*
- * eigh.c: eigenvalues and eigenvectors by Jacobi's method: rotations, pair by
- * pair, that each make one element zero, until none matters.
+ * eigh.c: eigenvalues and eigenvectors by Jacobi's method: each rotation makes one off-diagonal
+ * element zero, until all are negligible.
  */
 #include "runtime/device/ref/priv.h"
 

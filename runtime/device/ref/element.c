@@ -1,6 +1,6 @@
 /*
- * element.c: single elements of tensors of any type as doubles, and which of
- * them are live. Layouts other than plain are product.c's.
+ * element.c: access to single elements of tensors of any type as doubles, and the test for live
+ * elements. product.c reads other layouts than plain.
  */
 #include "runtime/device/ref/priv.h"
 

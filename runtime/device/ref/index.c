@@ -1,5 +1,5 @@
 /*
- * index.c: rows moved by index, and tokens sorted into groups.
+ * index.c: rows gathered and scattered by index, and tokens sorted into groups.
  */
 #include "runtime/device/ref/priv.h"
 

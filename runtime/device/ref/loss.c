@@ -1,6 +1,5 @@
 /*
- * loss.c: the head's product and cross-entropy in one, and their gradient; and
- * the pieces of softmax.
+ * loss.c: the head's product with cross-entropy, and their gradient; and the parts of softmax.
  */
 #include "runtime/device/ref/priv.h"
 

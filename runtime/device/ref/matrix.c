@@ -1,5 +1,5 @@
 /*
- * matrix.c: sums of matrices, functions of numbers, and matrices as blocks.
+ * matrix.c: linear combinations of matrices, element-wise functions, and matrices as blocks.
  */
 #include "runtime/device/ref/priv.h"
 

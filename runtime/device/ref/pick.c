@@ -1,5 +1,5 @@
 /*
- * pick.c: elements taken by index out of a tensor, and put back among zeros.
+ * pick.c: elements taken from a tensor by index, and scattered into zeros.
  */
 #include "runtime/device/ref/priv.h"
 

@@ -1,6 +1,5 @@
 /*
- * point.c: ops that treat elements one by one: activations and their gates,
- * dropout, sums and products of two, scaling, copies and fills.
+ * point.c: element-wise ops: activations and gates, dropout, binary ops, scaling, copies and fills.
  */
 #include "runtime/device/ref/priv.h"
 

@@ -1,5 +1,5 @@
 /*
- * product.c: the matrix product and the layout that is packed for it.
+ * product.c: the matrix product, and packing for it.
  */
 #include "runtime/device/ref/priv.h"
 
@@ -80,7 +80,7 @@ static void dots(double *sum, const hpc_matmul_args *g, int64_t batch, int64_t i
     }
 }
 
-/* How many terms the sums of a batch entry have: what is live of a and of b. */
+/* Number of terms in the sums of a batch entry: the live depth of a and of b. */
 static int64_t live_depth(const hpc_matmul_args *g, int64_t batch)
 {
     const hpc_tensor *a = &g->a, *b = &g->b;

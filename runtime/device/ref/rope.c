@@ -1,5 +1,5 @@
 /*
- * rope.c: rotary positions.
+ * rope.c: rotary position embedding.
  */
 #include "runtime/device/ref/priv.h"
 

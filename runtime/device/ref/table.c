@@ -1,6 +1,6 @@
 /*
- * table.c: the reference as a table of kernels, complete: every backend may
- * name it for its operations in double.
+ * table.c: the reference as a complete table of kernels, which every backend may use for operations
+ * in double.
  */
 #include "runtime/device/ref/priv.h"
 

@@ -1,5 +1,5 @@
 /*
- * update.c: the pointwise parts of optimizers, and the test that lets them happen.
+ * update.c: the element-wise parts of optimizers, and the test that enables them.
  */
 #include "runtime/device/ref/priv.h"
 

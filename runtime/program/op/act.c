@@ -1,7 +1,6 @@
 /*
- * act.c: rows of act and glu, and of their gradients.
- *
- * An activation that follows a product is better a part of it: see matmul.
+ * act.c: op table entries of act, glu and their gradients. An activation after a product is better
+ * fused into it: see matmul.
  */
 #include "runtime/program/op/priv.h"
 

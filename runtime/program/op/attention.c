@@ -1,9 +1,7 @@
 /*
- * attention.c: rows of attention and attention_grad: variable length, paged,
- * grouped-query.
- *
- * There is no padding and no mask operand: sequences are row ranges, named by
- * `start`, and training is the case of identity pages.
+ * attention.c: op table entries of attention and attention_grad: variable length, paged,
+ * grouped-query. There is no padding and no mask operand: a sequence is a range of rows, given by
+ * `start`, and training uses identity pages.
  */
 #include <math.h>
 

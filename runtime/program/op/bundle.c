@@ -1,9 +1,7 @@
 /*
- * bundle.c: the row of bundle, which puts several values into one, so that one
- * message carries them.
- *
- * What takes them apart again are views. No gradient passes: gradients are what
- * it carries; it comes in after sharding, so that it has no layouts.
+ * bundle.c: op table entry of bundle, which concatenates several values so that one message carries
+ * them. Views separate them again. No gradient passes, because bundles carry gradients, and no
+ * layout rule is needed, because bundles are created after sharding.
  */
 #include "runtime/program/op/priv.h"
 

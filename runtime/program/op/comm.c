@@ -1,8 +1,7 @@
 /*
- * comm.c: rows of collectives and messages, which the executor runs over links.
- *
- * They name axes, never ranks. Sharding enters most of them; whoever emits them
- * by hand has local extents already, so that they have no layout rules.
+ * comm.c: op table entries of collectives and messages, which the executor runs over links. They
+ * name axes, never ranks. Sharding inserts most of them, and other callers emit them with local
+ * extents, so there are no layout rules.
  */
 #include "runtime/program/op/priv.h"
 

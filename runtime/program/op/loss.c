@@ -1,9 +1,7 @@
 /*
- * loss.c: rows of head_loss and head_loss_grad: the head's product and
- * cross-entropy in one, without logits.
- *
- * The loss is one number for each row: how rows are averaged is the caller's,
- * through the gradient that it seeds.
+ * loss.c: op table entries of head_loss and head_loss_grad: the head's product fused with
+ * cross-entropy, without logits in memory. The loss is one number for each row. The caller averages
+ * rows through the gradient that it seeds.
  */
 #include "runtime/program/op/priv.h"
 
@@ -68,8 +66,8 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* The vocabulary stays whole: a loss of part of it is no sum of partial losses. But targets' logits
- * are sums, and the lse the logarithm of one. */
+/* The vocabulary is not split: the loss is not a sum of losses of its parts. But the targets'
+ * logits are sums over the parts, and lse is the logarithm of one. */
 static int head_loss_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
     bool part = ((const hpc_head_attr *)i->attr)->part;

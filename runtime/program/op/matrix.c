@@ -1,8 +1,7 @@
 /*
- * matrix.c: rows of combine, map, tile and eigh: what optimizers do to batches of small matrices
- * besides multiplying them.
- *
- * No gradient passes: nothing is trained through an optimizer.
+ * matrix.c: op table entries of combine, map, tile and eigh: operations of optimizers on batches of
+ * small matrices, apart from products. No gradient passes, because nothing is trained through an
+ * optimizer.
  */
 #include <math.h>
 
@@ -20,7 +19,7 @@ static const hpc_field combine_field[] = {
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
-/* Whether its parts are matrices, rather than tensors of any shape. */
+/* True if its parts are matrices, not tensors of any shape. */
 static bool of_matrices(const hpc_combine_attr *at)
 {
     return at->a0 != 0 || at->trans;

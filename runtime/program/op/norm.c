@@ -1,9 +1,6 @@
 /*
- * norm.c: rows of norm and norm_grad: RMS and layer normalisation over the last
- * extent.
- *
- * Statistics have a row for each row of x, in x's leading extents, so that they
- * split with it.
+ * norm.c: op table entries of norm and norm_grad: RMS and layer normalisation over the last extent.
+ * Statistics have x's leading extents, so they are split like its rows.
  */
 #include <math.h>
 

@@ -1,9 +1,8 @@
 /*
- * op.h: the op table, and how to emit each op.
+ * op.h: the op table, and the functions that emit ops.
  *
- * To add an op: its arguments and selector in device/kernel/kernel.h, a row
- * here (in the file of its family, and in table.c), its kernels and its tests:
- * CONTRIBUTING.md names each place.
+ * A new op needs its arguments and selector in device/kernel/kernel.h, a row (in the file of its
+ * family and in table.c), kernels and tests: CONTRIBUTING.md lists the places.
  */
 #ifndef HPC_OP_H
 #define HPC_OP_H
@@ -14,7 +13,7 @@
 extern "C" {
 #endif
 
-/* An attribute, for the printer and for `bench op --attr`. */
+/* An attribute, as the printer and `bench op --attr` show it. */
 typedef enum hpc_field_kind {
     HPC_FIELD_BOOL,
     HPC_FIELD_INT,
@@ -30,14 +29,14 @@ typedef struct hpc_field {
     bool real_default;        /* print even when zero */
 } hpc_field;
 
-/* Sharding, as labels: one letter for each dimension of each operand. Equal letters are equal
- * extents. Capitals may be split over an axis; a capital of the inputs that the outputs lack is
- * summed over, so splitting it leaves the outputs partial. Small letters may not be split. */
+/* Sharding rule: a letter for each dimension of each operand. Equal letters mean equal extents.
+ * Capitals may be split over an axis. The op sums over a capital that only inputs have, so
+ * splitting it makes the outputs partial sums. Small letters may not be split. */
 typedef struct hpc_dims {
     char label[HPC_OPERAND_MAX][HPC_RANK_MAX + 1];
-    uint16_t linear[4]; /* sets of inputs: if just these are partial, so are the outputs */
-    uint16_t logarithm; /* outputs that are then logarithms of partial sums */
-    const int8_t *as[HPC_OPERAND_MAX]; /* by axis: a split that an operand must have; NULL: none */
+    uint16_t linear[4]; /* sets of inputs: if exactly these are partial sums, so are the outputs */
+    uint16_t logarithm; /* outputs that become logarithms of partial sums */
+    const int8_t *as[HPC_OPERAND_MAX]; /* by axis: the split that an operand must have, or NULL */
 } hpc_dims;
 
 typedef struct hpc_diff hpc_diff; /* a differentiation under way */
@@ -46,15 +45,15 @@ struct hpc_op {
     hpc_signature sig;
     const hpc_field *field;
     int comm;  /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
-    bool view; /* output 0 is operand 1's memory; nothing to run */
-    /* Checks inputs and sets the types of new outputs: type[k] of operand k (inputs filled in). */
+    bool view; /* output 0 shares operand 1's memory; nothing runs */
+    /* Checks inputs and sets the types of new outputs: type[k] of operand k; inputs are set. */
     int (*shape)(const hpc_program *p, const hpc_insn *i, hpc_type *type);
     /* Emits the gradients of inputs from those of outputs. NULL: no gradient passes. */
     int (*backward)(hpc_diff *d, const hpc_insn *i);
     /* NULL: nothing may be split. */
     int (*layout)(const hpc_program *p, const hpc_insn *i, hpc_dims *dims);
-    /* After extents have become local: fix attributes that speak of global indices.
-     * global: types before, by operand. NULL: nothing to fix. */
+    /* Converts attributes from global to local indices after sharding. global: types before, by
+     * operand. NULL: no such attributes. */
     void (*localise)(hpc_insn *i, const hpc_type *global, const hpc_type *local,
                      const hpc_grid_shape *shape, const int *coord);
     hpc_cost (*cost)(const hpc_type *type, const void *attr); /* NULL: bytes of all operands */
@@ -67,14 +66,14 @@ const hpc_op *hpc_op_find(const char *name); /* NULL if unknown */
 /* ---- for backward rules ---------------------------------------------------- */
 hpc_program *hpc_diff_program(hpc_diff *d);
 hpc_value hpc_diff_of(hpc_diff *d, hpc_value v); /* gradient of v; HPC_NONE: none flows */
-bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* does anything upstream of v need one */
+bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* true if v or a value upstream needs one */
 /* The ACC output to pass for v's gradient: its accumulator, HPC_NEW, or HPC_NONE if no gradient
  * is needed. Then call hpc_diff_add with the result. */
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v);
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value gradient);
 
-/* ---- shape rules' vocabulary ----------------------------------------------- */
-/* Records "a is f32[3,4] and b is f32[5]: WHY"; without operand b where that is negative. */
+/* ---- for shape rules ------------------------------------------------------- */
+/* Records "a is f32[3,4] and b is f32[5]: WHY"; a negative b is omitted. */
 int hpc_misfit(const hpc_insn *i, const hpc_type *type, int a, int b, const char *why, ...)
     __attribute__((format(printf, 5, 6)));
 bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and raggedness */
@@ -89,13 +88,13 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter,
     hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 
-/* All of x in other extents, or rows of it: [row, row + extent[0]), the others being x's. */
+/* All of x with other extents; or rows [row, row + extent[0]) of x, other extents unchanged. */
 typedef struct hpc_view_attr {
     int64_t rank, extent[HPC_RANK_MAX], row;
-    int64_t ragged, count; /* 1 + the dimension that gets a run-time extent, or 0: as x has it */
-    int64_t from_rank, from_extent[HPC_RANK_MAX]; /* x's before sharding, noted by the shape rule */
+    int64_t ragged, count; /* 1 + the dimension that gets a run-time extent; 0: as in x */
+    int64_t from_rank, from_extent[HPC_RANK_MAX]; /* of x before sharding, set by the shape rule */
 } hpc_view_attr;
-/* ranks: of all_gather and reduce_scatter; peer: also a root; type: the result of recv. */
+/* ranks: of all_gather and reduce_scatter; peer: also the root; type: the result of recv. */
 typedef struct hpc_comm_attr {
     int64_t axes, ranks, peer, tag;
     int reduce; /* hpc_comm_reduce */
@@ -106,26 +105,26 @@ typedef struct hpc_comm_attr {
 hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
 /* Rows [row, row + rows) of the first dimension. No gradient passes. */
 hpc_value hpc_slice(hpc_program *p, hpc_value x, int64_t row, int64_t rows);
-/* The same extents, of which `dim` now ends at run time; what lies beyond is cut off, unread. */
+/* The same extents, with a run-time extent `count` of dimension `dim`; the rest is not read. */
 hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count);
-/* y = x w^T + bias + residual, the layer of a transformer. */
+/* y = x w^T + bias + residual. */
 hpc_value hpc_linear(hpc_program *p, hpc_value x, hpc_value w, hpc_value bias, hpc_value residual);
 /* alpha 0 means 1; with an activation, `pre` is computed as a second output. */
 hpc_value hpc_matmul(hpc_program *p, hpc_value a, hpc_value b, hpc_matmul_attr attr);
 hpc_value hpc_norm(hpc_program *p, hpc_value x, hpc_value w, hpc_value b, hpc_norm_attr attr);
-/* scale 0 is read as 1. */
+/* scale 0 means 1. */
 hpc_value hpc_rope(hpc_program *p, hpc_value x, hpc_value pos, hpc_value freq, hpc_rope_attr attr);
-/* scale 0 is read as 1/sqrt(D). */
+/* scale 0 means 1/sqrt(D). */
 hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, hpc_value start,
                         hpc_value len, hpc_value pages, hpc_attention_attr attr);
 hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act);
 hpc_value hpc_glu(hpc_program *p, hpc_value gate, hpc_value up, hpc_act act);
 hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target);
-/* The same losses, and at once their gradients by x and, where that is trainable, w's accumulator,
- * given the gradients of the losses. */
+/* The same losses, and in one pass their gradients, given those of the losses: by x into *dx, and
+ * by w into its accumulator if w is trainable. */
 hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
                                 hpc_value target, hpc_value dloss);
-/* Both, made so that w's rows can be split: of the lse of each part, and each target's logit. */
+/* Variants for w split by rows: they combine the lse of each part and the target's logit. */
 hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
                                  hpc_value target);
 hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
@@ -135,7 +134,7 @@ hpc_value hpc_soft_of(hpc_program *p, hpc_soft_kind kind, hpc_value a, hpc_value
 hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,
                       hpc_dropout_attr attr);
 hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);
-/* No gradient passes to `by`: it is a given number, as a learning rate or a loss's scale. */
+/* No gradient passes to `by`, which is a number such as a learning rate or a loss scale. */
 hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, double alpha);
 hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to);
 hpc_value hpc_pack(hpc_program *p, hpc_value x);
@@ -144,8 +143,8 @@ hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index);
 hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
                       hpc_scatter_attr attr);
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
-/* Of x the elements that an index names, to y or HPC_NEW; and back among zeros: to state y, or a
- * new [m,n]. Both are split as `like`, which may be y or x itself, is. */
+/* pick: the elements of x that `index` names, into y or a new value. spread: the reverse, into
+ * state y or a new [m,n] of zeros. Both use the split of `like`, which may be y or x. */
 hpc_value hpc_pick(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_spread(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_reduce(hpc_program *p, hpc_value y, hpc_value x, hpc_reduce_kind kind,
@@ -154,31 +153,31 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
              hpc_sgd_attr attr);
 void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
                hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
-/* What second-order optimizers are made of; no gradient passes but through map_each. Returns u, for
+/* Parts of second-order optimizers. Gradients pass through map_each only. hpc_adam returns u, for
  * hpc_apply. */
 hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_value grad,
                    hpc_value top, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
-/* alpha 0 is read as 1. */
+/* alpha 0 means 1. */
 void hpc_apply(hpc_program *p, hpc_value param, hpc_value half, hpc_value dir, hpc_value lr,
                hpc_value by, hpc_apply_attr attr);
-/* s: of I, x1, x2; NULL: none. x1 may be the state y: S = 0.95 S + 0.05 X. */
+/* s: factors of I, x1 and x2, or NULL. x1 may be the state y: S = 0.95 S + 0.05 X. */
 hpc_value hpc_combine(hpc_program *p, hpc_value y, hpc_value x1, hpc_value x2, const hpc_value s[3],
                       hpc_combine_attr attr);
 hpc_value hpc_map_each(hpc_program *p, hpc_value x, hpc_map_attr attr);
 hpc_value hpc_below(hpc_program *p, hpc_value y, hpc_value x, hpc_value limit);
 hpc_value hpc_tile(hpc_program *p, hpc_value x, int64_t rows, int64_t cols);
 hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n);
-/* n of them, at most HPC_BUNDLE_MAX. */
+/* x: [n], at most HPC_BUNDLE_MAX values. */
 hpc_value hpc_bundle(hpc_program *p, const hpc_value *x, int n, int64_t parts);
-/* Returns the vectors. */
+/* Eigendecomposition: returns the vectors; *values: the eigenvalues. */
 hpc_value hpc_eigh(hpc_program *p, hpc_value x, hpc_value *values);
-/* y over `axes`; gather and scatter along dimension 0. */
+/* Collectives over `axes`; gather and scatter along dimension 0. */
 hpc_value hpc_all_reduce(hpc_program *p, hpc_value x, hpc_axes axes, hpc_comm_reduce reduce);
 hpc_value hpc_all_gather(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);
 hpc_value hpc_reduce_scatter(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);
 hpc_value hpc_all_to_all(hpc_program *p, hpc_value x, hpc_axes axes);
 hpc_value hpc_broadcast(hpc_program *p, hpc_value x, hpc_axes axes, int root);
-/* The message's tag is the slot's microbatch; `edge` tells several edges of one segment apart. */
+/* The tag of the message is the slot's microbatch; `edge` distinguishes edges of one segment. */
 void hpc_send(hpc_program *p, hpc_value x, hpc_axes axes, int peer, int edge);
 hpc_value hpc_recv(hpc_program *p, hpc_type t, hpc_axes axes, int peer, int edge);
 

@@ -24,7 +24,7 @@ static int check_index(const hpc_insn *i, const hpc_type *type)
     return HPC_OK;
 }
 
-/* What is split is split as the rule says, and picked elements as their index is. */
+/* Splits the whole operand as the rule states, and the picked elements like their index. */
 static void lay_out(hpc_dims *dims, const hpc_program *p, const hpc_insn *i, int whole, int picked,
                     const int8_t *layout)
 {

@@ -1,8 +1,6 @@
 /*
- * point.c: rows of ops that treat elements one by one: binary, scale, copy and
- * fill.
- *
- * Activations are in act.c, dropout in dropout.c.
+ * point.c: op table entries of element-wise ops: binary, scale, copy and fill. Activations are in
+ * act.c, dropout in dropout.c.
  */
 #include "runtime/program/op/priv.h"
 

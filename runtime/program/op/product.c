@@ -1,7 +1,6 @@
 /*
- * product.c: rows of matmul and pack.
- *
- * A product's gradients are products again, so there is no backward kernel.
+ * product.c: op table entries of matmul and pack. The gradients of a product are products, so there
+ * is no backward kernel.
  */
 #include "runtime/program/op/priv.h"
 
@@ -117,7 +116,7 @@ static bool ragged_alike(const hpc_type *a, const hpc_type *b)
     return a->ragged == b->ragged && a->count == b->count;
 }
 
-/* Whether a's run-time extent is the one that the product sums over. */
+/* True if the product sums over a's run-time extent. */
 static bool contracts_ragged(const hpc_type *a, const hpc_matmul_attr *at)
 {
     return at->trans_a && a->ragged >= 0 && a->ragged == a->rank - 2;
@@ -389,7 +388,7 @@ const hpc_op hpc_op_matmul = {
     .select = matmul_select,
 };
 
-/* pre is emitted with every activation: whether a gradient will be wanted is not known yet. */
+/* pre is emitted with every activation, because a gradient may be requested later. */
 hpc_value hpc_matmul(hpc_program *p, hpc_value a, hpc_value b, hpc_matmul_attr attr)
 {
     if (attr.alpha == 0) attr.alpha = 1;

@@ -1,6 +1,6 @@
 /*
- * reduce.c: the row of reduce: sums, squares, largest elements and finiteness
- * over rows, columns or all.
+ * reduce.c: op table entry of reduce: sum, sum of squares, maximum and finiteness over rows,
+ * columns or all elements.
  */
 #include "runtime/program/op/priv.h"
 
@@ -28,7 +28,7 @@ static int check_attr(const hpc_reduce_attr *at)
     return HPC_OK;
 }
 
-/* Whether x's columns are live in part, and differently so from row to row. */
+/* True if only part of x's columns are live, and the number differs from row to row. */
 static bool ragged_columns(const hpc_type *x)
 {
     return x->rank > 1 && x->ragged == x->rank - 1;

@@ -1,7 +1,6 @@
 /*
- * rope.c: the row of rope: rotary positions, plain, partial and scaled.
- *
- * Frequencies are an input: how a model stretches them is its own affair.
+ * rope.c: op table entry of rope: rotary position embedding, full, partial and scaled. The
+ * frequencies are an input, computed by the model.
  */
 #include "runtime/program/op/priv.h"
 

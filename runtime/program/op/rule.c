@@ -1,7 +1,6 @@
 /*
- * rule.c: the vocabulary in which rows of the op table state their rules.
- *
- * It knows no op. What operands may be is decided by the rows.
+ * rule.c: helper functions for the rules of the op table. They contain no knowledge of particular
+ * ops.
  */
 #include <string.h>
 

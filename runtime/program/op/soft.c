@@ -1,8 +1,6 @@
 /*
- * soft.c: the row of soft: the pieces of which softmax over a split vocabulary
- * is put together.
- *
- * No gradient passes: head_loss_grad has that of the whole.
+ * soft.c: op table entry of soft: the steps of a softmax over a split vocabulary. No gradient
+ * passes: head_loss_grad computes that of the whole.
  */
 #include "runtime/program/op/priv.h"
 

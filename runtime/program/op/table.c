@@ -1,8 +1,6 @@
 /*
- * table.c: the op table itself, and what shape rules say when operands do not
- * fit.
- *
- * The rows live in the file of their family.
+ * table.c: the op table, and the error messages of shape rules. The entries are in the files of
+ * their families.
  */
 #include <stdio.h>
 #include <string.h>

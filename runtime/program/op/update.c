@@ -1,8 +1,7 @@
 /*
- * update.c: rows of sgd, adamw, its halves adam and apply, and below: what treats elements one by
- * one, and the test that lets it happen.
- *
- * None is linear, so a partial gradient is summed before it arrives.
+ * update.c: op table entries of sgd, adamw, its parts adam and apply, and below: element-wise
+ * updates, and the test that enables them. None is linear, so a partial gradient must be summed
+ * first.
  */
 #include "runtime/program/op/priv.h"
 

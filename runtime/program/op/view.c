@@ -1,8 +1,6 @@
 /*
- * view.c: rows of view, which runs nothing, and nop, which does nothing.
- *
- * A view has other extents on the same memory. It never moves an element: what
- * needs a transposition is a product's affair.
+ * view.c: op table entries of view, which runs nothing, and nop, which does nothing. A view has
+ * other extents on the same memory. It never moves an element; a transposition needs a product.
  */
 #include <string.h>
 
@@ -38,7 +36,7 @@ static bool is_whole(const hpc_view_attr *at, const hpc_type *x)
     return at->row == 0 && hpc_op_n(&y) == hpc_op_n(x);
 }
 
-/* A run-time extent stays where it is, behind the same dimensions. */
+/* A run-time extent keeps its position, after the same dimensions. */
 static int keep_ragged(const hpc_insn *i, const hpc_type *type, hpc_type *y)
 {
     const hpc_type *x = &type[VIEW_X];
@@ -70,7 +68,7 @@ static int add_ragged(const hpc_program *p, const hpc_insn *i, const hpc_type *t
     return HPC_OK;
 }
 
-/* Sharding asks for labels when x may be local already: what it was is noted now. */
+/* Records the shape of x now, because x may already be local when sharding asks for labels. */
 static void note_source(hpc_view_attr *at, const hpc_type *x)
 {
     at->from_rank = x->rank;

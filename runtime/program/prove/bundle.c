@@ -1,6 +1,5 @@
 /*
- * bundle.c: several values in one, so that one message carries them: each
- * moves as if it were alone.
+ * bundle.c: proof rules for bundles: each value in one moves as if it were alone.
  */
 #include "runtime/program/prove/priv.h"
 

@@ -26,7 +26,7 @@ const char *prove_value(value_text out, const prover *w, hpc_value v)
     char name[64], root[64];
     name_of(name, w->p, v);
     hpc_value r = w->held[v].root;
-    if (r >= w->g->value_n && w->add) { /* what is added to state is named by that */
+    if (r >= w->g->value_n && w->add) { /* an addition to state has the state's name */
         const addition *a = &w->add[r - w->g->value_n];
         r = w->g->segment[a->segment].insn[a->insn].operand[a->operand];
     }
@@ -248,7 +248,7 @@ static int check_guard(const prover *w, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* What is moved under a guard is there under that guard alone. */
+/* A value moved under a guard exists under that guard only. */
 static int check_under(const prover *w, const hpc_insn *i)
 {
     value_text text;

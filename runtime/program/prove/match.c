@@ -1,9 +1,7 @@
 /*
- * match.c: a computation's partner in the serial program: the instruction of
- * the same op and attributes whose operands hold the same elements.
- *
- * Partners are found by what flows, not by position: a pass may move
- * instructions. The order in which terms are added to a sum is free.
+ * match.c: finds the counterpart of a rank's computation in the serial program: the instruction
+ * with the same op and attributes whose operands hold the same elements. Matching follows data, not
+ * positions, because passes may move instructions. The order in which terms are summed is free.
  */
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +157,7 @@ static bool find_partner(int64_t *at, const hpc_insn **near, const prover *w, co
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* What is held is the serial operand, by the layout that the type names. */
+/* Checks that the held value is the serial operand, in the layout of its type. */
 static int check_operand(const prover *w, const hpc_insn *g, const hpc_insn *i, int k,
                          const map *held)
 {
@@ -298,7 +296,7 @@ out:
     return rc;
 }
 
-/* What was made for state is added to it. */
+/* A value computed for state is added to it. */
 static int finish_addition(prover *w, const hpc_insn *i, const map *x)
 {
     addition *a = &w->add[x->root - w->g->value_n];

@@ -1,5 +1,5 @@
 /*
- * move.c: what only moves elements: views, tiles and collectives.
+ * move.c: proof rules for instructions that only move elements: views, tiles and collectives.
  */
 #include "runtime/program/priv.h"
 #include "runtime/program/prove/priv.h"
@@ -197,9 +197,9 @@ static int largest(const prover *w, map *m, const hpc_insn *i)
                     prove_value(text, w, i->operand[1]));
 }
 
-/* Ranks of several axes follow each other as in the world: data slowest, col fastest. What is
- * gathered begins with the fastest, so that the slowest ends up as the outermost digit; what is
- * scattered is taken apart from the outside. */
+/* Ranks of several axes are ordered as in the world: data slowest, col fastest. A gather begins
+ * with the fastest axis, so that the slowest becomes the outermost digit. A scatter splits from the
+ * outside. */
 int prove_communicate(const prover *w, map *m, const hpc_insn *i)
 {
     static const uint8_t slowest_first[HPC_AXIS_N] = {

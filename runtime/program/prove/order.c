@@ -1,9 +1,7 @@
 /*
- * order.c: that no rank waits for ever: all start the same collectives in the
- * same order.
- *
- * It compares whole programs, link or not: ranks that agree on the order of all
- * collectives agree on that of each link's.
+ * order.c: proves that ranks do not deadlock: all start the same collectives in the same order.
+ * Whole programs are compared: if ranks agree on the order of all collectives, they agree on that
+ * of each link's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +32,7 @@ static void describe(char out[512], const hpc_program *p, int s, int64_t at)
     const hpc_insn *i = &p->segment[s].insn[at];
     const hpc_comm_attr *c = i->attr;
     char where[96], axes[64], type[128];
-    int k = i->op->sig.operand_n - 1; /* what is given, or of RECV what comes */
+    int k = i->op->sig.operand_n - 1; /* the operand, or for RECV the result */
     axes_text(axes, c->axes);
     hpc_value v = i->operand[k];
     const char *name = p->value[v].name;

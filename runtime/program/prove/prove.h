@@ -17,32 +17,32 @@ extern "C" {
 #endif
 
 typedef struct hpc_prove {
-    const hpc_program *serial; /* as it was before it was sharded, with layouts as wished */
+    const hpc_program *serial; /* before sharding, with the requested layouts */
     const hpc_grid_shape *shape;
-    const hpc_program *const *program; /* [n], of these ranks of the grid: */
-    const int *rank; /* the first is 0; for each axis there is the second along it alone */
+    const hpc_program *const *program; /* [n]: of the ranks in `rank` */
+    const int *rank; /* [n]: begins with 0; for each axis, contains the second rank along it */
     int n;
     uint64_t optional; /* bit set of segments that need not run before a later one */
 } hpc_prove;
 
 typedef struct hpc_proof {
     int64_t instructions; /* of the serial program, all matched */
-    int64_t moves;        /* views, tiles and collectives that only change who holds what */
+    int64_t moves;        /* views, tiles and collectives that only move elements */
     int64_t collectives;
 } hpc_proof;
 
-/* Ranks to compare: all, or, of more than `most`, those that tell apart what a rank's place may
- * change: the first, second and last along each axis, and the last along all. rank: room for
- * `most`, at least 32. Returns how many. */
+/* Selects ranks to compare, and returns their number: all ranks if there are at most `most`;
+ * otherwise the first, second and last along each axis, and the last along all axes, because a
+ * program depends on such coordinates only. rank: [most], at least 32. */
 int hpc_prove_ranks(int *rank, int most, const hpc_grid_shape *shape);
 
-/* All ranks start the same collectives, of the same kinds, types, sizes and peers, over the same
- * axes, in the same order, and under guards that all have alike: none waits for another for ever.
- * HPC_E_STATE names rank, instruction, value and what differs. */
+/* Proves that no rank waits for ever: all start the same collectives, with the same kinds, types,
+ * sizes and peers, over the same axes, in the same order, and under the same guards. HPC_E_STATE
+ * names rank, instruction, value and the difference. */
 int hpc_prove_order(hpc_proof *out, const hpc_prove *w);
-/* Every instruction has operands in layouts under which it computes its part of the serial one;
- * partial sums are summed once, replicas agree, parts cover their tensor once. HPC_E_STATE
- * likewise; HPC_E_UNSUPPORTED for what has no rule here (messages). */
+/* Proves that the layouts of operands let every instruction compute its part of the serial one,
+ * that partial sums are summed once, replicas agree, and parts cover their tensor once.
+ * HPC_E_STATE as above; HPC_E_UNSUPPORTED: an instruction without a rule, such as a message. */
 int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v);
 
 #ifdef __cplusplus

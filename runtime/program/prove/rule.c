@@ -1,6 +1,6 @@
 /*
- * rule.c: under which layouts an instruction computes its part of the serial
- * one, by the labels of the op table.
+ * rule.c: the layouts under which an instruction computes its part of the serial one, by the labels
+ * of the op table.
  */
 #include <ctype.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims,
     return HPC_OK;
 }
 
-/* Whether the inputs that are partial sums are those that it passes on as such. */
+/* Checks that exactly those inputs are partial sums that the op passes on as partial sums. */
 static int check_partial(bool *passes, const prover *w, const hpc_insn *i, const hpc_dims *dims,
                          int a)
 {
@@ -115,7 +115,7 @@ static int check_partial(bool *passes, const prover *w, const hpc_insn *i, const
                     hpc_axis_name((hpc_axis)a));
 }
 
-/* Of what has no inputs, a constant, state may have any layout; zero is its own sum. */
+/* Instructions without inputs are constants: state may have any layout, and zero is its own sum. */
 static int rule_of_constant(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w,
                             const hpc_insn *i)
 {
@@ -130,7 +130,7 @@ static int rule_of_constant(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prov
     return HPC_OK;
 }
 
-/* A split that operands must have as it stands. */
+/* A split that operands must have exactly. */
 static int8_t fixed(const hpc_dims *dims, int k, int a)
 {
     return dims->as[k] && dims->as[k][a] > 0 ? dims->as[k][a] : HPC_REPLICATED;

@@ -1,7 +1,7 @@
 /*
- * soft.c: how logarithms of partial sums become one: the largest of them over
- * the ranks of an axis, the sum of exponentials relative to that, and its
- * logarithm. Each is the right one of the same logarithms, along the same axis.
+ * soft.c: proof rules for combining logarithms of partial sums: the maximum over the ranks of an
+ * axis, the sum of exponentials relative to it, and its logarithm. Each step must use the same
+ * logarithms and the same axis.
  */
 #include "runtime/program/priv.h"
 #include "runtime/program/prove/priv.h"
@@ -11,7 +11,7 @@ bool prove_joins(const hpc_insn *i)
     return i->op == &hpc_op_soft && ((const hpc_soft_attr *)i->attr)->kind != HPC_SOFT_LESS;
 }
 
-/* Whether it is at that stage of what m has logarithms of. */
+/* True if x is at that stage of the value whose logarithms m holds. */
 static bool is_stage(const map *x, const map *m, int stage)
 {
     map want = *m;

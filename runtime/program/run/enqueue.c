@@ -1,6 +1,6 @@
 /*
- * enqueue.c: execution on a device with kernels that do not run on the host: the
- * caller's thread enqueues; STEP_JOIN makes a queue wait for another.
+ * enqueue.c: execution on a device whose kernels do not run on the host: the calling thread
+ * enqueues; STEP_JOIN makes one queue wait for another.
  */
 #include "runtime/program/run/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * lend.c: state that lies in somebody else's memory, which may be a read-only
- * mapping: what may be lent, and which values it makes up.
+ * lend.c: state in the caller's memory, which may be a read-only mapping: checks what is lent, and
+ * finds the values in it.
  */
 #include "runtime/program/run/priv.h"
 

@@ -1,6 +1,5 @@
 /*
- * open.c: a program on a device: kernels selected, values placed, addresses
- * resolved, once.
+ * open.c: opens a program on a device: selects kernels, places values and resolves addresses, once.
  */
 #include <string.h>
 
@@ -134,7 +133,8 @@ int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_d
     return rc;
 }
 
-/* State starts as zeros; other memory as NaNs, when asked, so that nobody leans on it. */
+/* State starts as zeros. If requested, other memory starts as NaNs, to expose reads of undefined
+ * values. */
 static int set_memory(hpc_exec *e, hpc_space s, size_t bytes, int byte)
 {
     enum { CHUNK = 1 << 20 };
@@ -287,7 +287,8 @@ int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid 
     return HPC_OK;
 }
 
-/* Nothing may still run in memory that is about to go; a failure recorded by now stays as it is. */
+/* Waits for everything that may still run in memory that is about to be freed, and keeps an error
+ * recorded before. */
 static void quiesce(hpc_exec *e)
 {
     hpc_error before = *hpc_error_get();

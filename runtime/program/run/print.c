@@ -1,5 +1,5 @@
 /*
- * print.c: an opened program for people: kernels, barriers, addresses, sums.
+ * print.c: text form of an opened program: kernels, barriers, addresses, totals.
  */
 #include "runtime/program/run/priv.h"
 

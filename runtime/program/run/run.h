@@ -1,12 +1,12 @@
 /*
- * run.h: programs on devices: the executor, re-entrant with yield points, and
- * schedules.
+ * run.h: execution of programs on devices: the executor, whose runs can yield, and schedules.
  *
- * Opening a program selects every kernel, places every value, resolves every
- * address and every wait; running it allocates nothing. On a host-memory device
- * every worker walks the list itself and meets the others only where data
- * require it; on others the caller's thread enqueues. An executor belongs to
- * one thread.
+ * Opening a program selects every kernel, places every value, and resolves every address and every
+ * wait; running it allocates nothing. On a device with host memory, every worker walks the list of
+ * instructions, and workers synchronise only where data require it. On other devices the calling
+ * thread enqueues the instructions. An executor belongs to one thread.
+ *
+ * A failed run or fence aborts the grid's link, so that peers fail instead of waiting.
  */
 #ifndef HPC_RUN_H
 #define HPC_RUN_H
@@ -19,53 +19,53 @@ extern "C" {
 
 typedef struct hpc_exec hpc_exec;
 
-/* State that lies in memory of somebody else, who keeps it there for the executor's life: it gets
- * none of its own, and is only read. */
+/* State in memory of the caller, who keeps it for the life of the executor. It is read in place and
+ * never written. */
 typedef struct hpc_lent {
     hpc_value state;
     const void *data; /* aligned to HPC_ALIGN */
-    size_t bytes;     /* those of its type */
+    size_t bytes;     /* must be hpc_type_bytes of its type */
 } hpc_lent;
 
 typedef struct hpc_exec_options {
     int slots;            /* microbatches or requests that may be in flight; 0: 1 */
     int poison;           /* fill arenas with NaN patterns at opening (tests) */
-    bool dry;             /* select, place and count, but allocate nothing: it cannot run */
-    bool profile;         /* host-memory devices: sum up the time of each instruction */
-    int64_t events;       /* room to note when what ran: hpc_exec_events; 0: nothing is noted */
-    const hpc_lent *lent; /* [lent_n], read when it is opened; host-memory devices only */
+    bool dry;             /* select, place and count, but allocate no arenas: it cannot run */
+    bool profile;         /* host-memory devices: accumulate the time of each instruction */
+    int64_t events;       /* capacity of the record of events: hpc_exec_events; 0: no record */
+    const hpc_lent *lent; /* [lent_n], read at opening; host-memory devices only */
     int64_t lent_n;
 } hpc_exec_options;
 
-/* Borrows p and d (and grid; NULL: serial) for its life; with a grid, collective over its world.
- * Errors name the instruction: a missing kernel, an unsupported dtype, a collective over an axis
- * that the grid lacks. Lent state that an instruction writes is HPC_E_ARG, as is writing it later.
- */
+/* Borrows p, d and grid (NULL: serial) until it is closed; with a grid, the call is collective over
+ * its world. Errors name the instruction: a missing kernel, an unsupported dtype, a collective over
+ * an axis that the grid lacks. HPC_E_ARG: an instruction writes lent state. */
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
-/* What opening p on d, with one slot, would place, for whoever asks on another rank's behalf: no
- * links are needed, nothing is allocated but the answer, from `a`. */
+/* The placement that opening p on d with one slot would have, for example to plan another rank: it
+ * needs no link, and allocates only the result, from `a`. */
 int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d);
 
-/* Whole values of the slot (state: slot is ignored, zeros at opening). Reading fences first.
- * bytes must match. Of temporaries only those kept (hpc_program_keep) can be read. */
+/* Write and read whole values of the slot; state is common to all slots, and zero at opening.
+ * Reading fences first. HPC_E_SHAPE: `bytes` is not the size of the type. HPC_E_ARG: a write to a
+ * temporary or to lent state. HPC_E_STATE: a read of a temporary without hpc_program_keep. */
 int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes);
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
-/* Device address of a value: for zero-copy on host-memory devices, NULL on others. Of lent state it
- * is what was lent. */
+/* Address of a value on a host-memory device, for access without copies; NULL on other devices. For
+ * lent state, the lent address. */
 void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v);
 
 /* The message tag of the slot's SEND and RECV instructions: its microbatch. */
 void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch);
 
 /* ---- running ------------------------------------------------------------------ */
-/* One segment for one slot, to its end and through the fence. */
+/* Runs one segment for one slot to its end, then fences. */
 int hpc_exec_run(hpc_exec *e, int segment, int slot);
 
-/* The same, re-entrant: step runs until the end (returns HPC_RUN_DONE) or to an instruction
- * whose message has not arrived (HPC_RUN_YIELD: call again, or step another run meanwhile).
- * Runs of different slots may interleave at yields. Errors are negative, as ever. */
+/* The same in steps. hpc_run_step runs to the end and returns HPC_RUN_DONE, without a fence; or to
+ * an instruction whose message has not arrived, and returns HPC_RUN_YIELD: call it again, or step
+ * another run meanwhile. Runs of different slots may interleave at yields. */
 enum { HPC_RUN_DONE = 0, HPC_RUN_YIELD = 1 };
 typedef struct hpc_run {
     hpc_exec *exec;
@@ -77,63 +77,65 @@ int hpc_run_step(hpc_run *r);
 int hpc_exec_fence(hpc_exec *e);
 
 /* ---- schedules ------------------------------------------------------------------ */
-/* Work as data. IN_ORDER runs the list in its order. ON_ARRIVAL runs tasks that `after` allows
- * and whose messages have arrived, smallest rank first. */
+/* Lists of tasks. IN_ORDER runs them in list order. ON_ARRIVAL runs tasks whose predecessors are
+ * done and whose messages have arrived, smallest rank first. */
 typedef struct hpc_task {
     int segment, slot;
     int microbatch;
-    int after[2]; /* indices of tasks that must be done before; -1: none */
-    int rank;     /* preference among those ready; equal: list order */
+    int after[2]; /* indices of predecessors, or -1 */
+    int rank;     /* priority among ready tasks, smallest first; equal ranks: list order */
 } hpc_task;
 typedef enum hpc_schedule_kind { HPC_IN_ORDER, HPC_ON_ARRIVAL } hpc_schedule_kind;
 /* `before` (optional) is called when a task starts, to set its slot's inputs. order (optional,
- * task_n ints) receives the order in which tasks finished. On deadlock the error names the stuck
- * task. */
+ * task_n ints) receives the order in which tasks finished. HPC_E_STATE names a task that can never
+ * start. A message that never arrives is detected only by a link with a time limit. */
 int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, int task_n,
                      int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user,
                      int *order);
 
-/* ---- for people and tests --------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------- */
 typedef struct hpc_exec_stats {
     int64_t instructions; /* of the segment */
-    int64_t barriers;     /* host-memory devices; else waits between queues */
-    int64_t yields;       /* points where it may yield */
-    double flops, bytes;  /* by the op table */
+    int64_t barriers;     /* host-memory devices; on others, waits between queues */
+    int64_t yields;       /* points where a run may yield */
+    double flops, bytes;  /* from the op table */
 } hpc_exec_stats;
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
-/* Nanoseconds by instruction of the segment, over all its runs, on worker 0, with the waiting in
+/* Nanoseconds of each instruction of the segment on worker 0, over all runs, including the waits in
  * and after it; NULL unless profiling. */
 const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
 
-/* ---- what ran when ---------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------- */
 typedef enum hpc_event_kind {
-    HPC_EVENT_STEP,     /* as the caller notes it; insn: its number */
-    HPC_EVENT_SEGMENT,  /* a run of one, from beginning to end */
-    HPC_EVENT_KERNEL,   /* on worker 0 of host-memory devices */
-    HPC_EVENT_START,    /* a transfer is started, */
-    HPC_EVENT_PROGRESS, /* those in flight are carried forward between kernels, */
-    HPC_EVENT_WAIT,     /* one is waited for: the time of these three is exposed; */
-    HPC_EVENT_TRANSFER  /* and it was in flight, until that was seen to be over */
+    HPC_EVENT_STEP,     /* recorded by the caller; insn: its number */
+    HPC_EVENT_SEGMENT,  /* a run of a segment */
+    HPC_EVENT_KERNEL,   /* a kernel, on worker 0 of host-memory devices */
+    HPC_EVENT_START,    /* exposed time: starting a transfer, */
+    HPC_EVENT_PROGRESS, /* advancing transfers between kernels, */
+    HPC_EVENT_WAIT,     /* waiting for a transfer */
+    HPC_EVENT_TRANSFER  /* a transfer in flight, until its end was noticed */
 } hpc_event_kind;
 typedef struct hpc_event {
     int64_t begin, end; /* hpc_clock_ns */
     int32_t segment, insn;
     uint8_t kind;
 } hpc_event;
-/* All since opening or clearing, until the room was full; by growing `end`. */
+/* Events since opening or clearing, in order of `end`; those beyond the capacity are lost. */
 int64_t hpc_exec_events(const hpc_event **out, const hpc_exec *e);
 void hpc_exec_note_step(hpc_exec *e, int64_t number, int64_t begin);
 void hpc_exec_events_clear(hpc_exec *e);
-void hpc_exec_events_end(hpc_exec *e); /* nothing is noted from now on */
-/* Nanoseconds since opening in which worker 0 started, carried forward or waited for transfers:
- * communication that no computing hides. Counted whether or not events are. */
+void hpc_exec_events_end(hpc_exec *e); /* stops recording */
+/* Nanoseconds since opening in which worker 0 started, advanced or waited for transfers: exposed
+ * communication. Counted even without a record of events. */
 int64_t hpc_exec_exposed(const hpc_exec *e);
-/* Appends the events as those of process `rank` in Chrome's trace format, a comma between any two;
- * times since `zero`. Lanes: steps and segments, computing, and communication by axes, where one
- * begins as the one before it in its lane ends. Bytes of a transfer: what hpc_traffic counts. */
+/* Appends the events as process `rank` in Chrome's trace format, separated by commas; times are
+ * relative to `zero`. Lanes: steps and segments, computation, and communication by axes, where a
+ * transfer begins when its predecessor in the lane ends. Bytes are those that hpc_traffic counts.
+ */
 int hpc_exec_trace(hpc_buf *out, const hpc_exec *e, int rank, int64_t zero);
-/* The program with kernels, barriers, addresses; footers count instructions, barriers, bytes. */
+/* Prints the program with kernels, barriers and addresses, and per segment the number of
+ * instructions, barriers and bytes. */
 int hpc_exec_print(hpc_buf *out, const hpc_exec *e);
 
 #ifdef __cplusplus

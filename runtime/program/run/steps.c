@@ -1,11 +1,8 @@
 /*
- * steps.c: from a segment's instructions to steps: where workers must meet,
- * where queues must join, where a transfer must have landed.
- *
- * All three follow from one question, asked of memory rather than of names, so
- * that memory used again after its first tenant is covered as well: does this
- * instruction touch bytes that something not yet waited for has written, or
- * write bytes that it has touched?
+ * steps.c: turns a segment's instructions into steps, with the barriers of workers, the joins of
+ * queues and the waits for transfers that they need. All three follow from one test on memory, not
+ * on names, so it also covers memory that is reused. The test: does this instruction access bytes
+ * that a pending access has written, or write bytes that one has accessed?
  */
 #include "runtime/program/run/priv.h"
 
@@ -16,15 +13,15 @@ typedef struct access {
     uint8_t space, queue;
     uint8_t behind; /* queues that have joined it: bit 1 << queue */
     bool write;
-    bool late; /* behind a meeting of all workers inside of the kernel */
+    bool late; /* after a barrier within the kernel */
 } access;
 
 typedef struct tracker {
     hpc_exec *e;
     int segment;
-    access *open; /* since the last point at which all was waited for */
+    access *open; /* since the last point where everything was waited for */
     int64_t open_n, open_cap;
-    access *now; /* of the instruction at hand */
+    access *now; /* of the current instruction */
     int64_t now_n, now_cap;
     bool used[HPC_QUEUE_N];
 } tracker;
@@ -77,8 +74,8 @@ static int64_t rows_of(const hpc_type *t)
     return n;
 }
 
-/* Operands that an instruction touches behind a meeting of its kernel's: on queues, or behind a
- * guard that may be closed, there is none. */
+/* Operands that an instruction accesses only after a barrier in its kernel. On queues, or under a
+ * guard that may be closed, there is no such barrier. */
 static unsigned late_operands(const tracker *t, int64_t k)
 {
     const hpc_insn *i = &t->e->p->segment[t->segment].insn[k];
@@ -138,7 +135,7 @@ static bool conflicts_now(const tracker *t, const access *o)
     return false;
 }
 
-/* Whether any worker might touch it before the kernel's own meeting, if it has one. */
+/* True if any worker may access it before the kernel's own barrier, if it has one. */
 static bool conflicts_early(const tracker *t, const access *o)
 {
     for (int64_t k = 0; k < t->now_n; k++)
@@ -171,7 +168,7 @@ static int wait_for(tracker *t, int32_t transfer, int64_t insn)
     return HPC_OK;
 }
 
-/* Transfers first: waiting for one is a barrier as well. */
+/* Transfers first, because a wait for one is also a barrier. */
 static int settle_transfers(tracker *t, int64_t insn)
 {
     for (int64_t k = 0; k < t->open_n;) {
@@ -197,8 +194,8 @@ static int settle_workers(tracker *t, int64_t insn)
     return HPC_OK;
 }
 
-/* Where workers meet inside of the kernel, all that came before, what was early of itself
- * included, is waited for there. */
+/* The barrier inside a kernel waits for all earlier accesses, including the kernel's own early
+ * ones. */
 static void settle_by_meeting(tracker *t, int64_t insn)
 {
     int64_t n = 0;
@@ -223,7 +220,7 @@ static int join(tracker *t, int queue, int from, int64_t insn)
 static int settle_queues(tracker *t, int queue, int64_t insn)
 {
     int rc = HPC_OK;
-    /* What earlier segments did is behind the compute queue. */
+    /* The compute queue is ordered after earlier segments. */
     if (!t->used[queue] && queue != HPC_COMPUTE) TRY(join(t, queue, HPC_COMPUTE, insn));
     t->used[queue] = true;
     for (int64_t k = 0; k < t->open_n; k++) {

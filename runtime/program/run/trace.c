@@ -1,14 +1,13 @@
 /*
- * trace.c: what an executor's worker 0 and its transfers did when, noted into
- * room made at opening, and written in Chrome's trace format.
- *
- * It measures; what hides communication is a pass over programs.
+ * trace.c: a record of what worker 0 and the transfers of an executor did and when, kept in memory
+ * allocated at opening, and written in Chrome's trace format.
  */
 #include <stdio.h>
 
 #include "runtime/program/run/priv.h"
 
-/* A fast path takes no time of its own: what is neither exposed nor noted is not asked for. */
+/* Events that are neither exposed nor recorded take no time stamp, so the fast path costs
+ * nothing. */
 int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,
                        int64_t begin)
 {

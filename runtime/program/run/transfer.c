@@ -1,9 +1,7 @@
 /*
- * transfer.c: collectives and messages as instructions: which link, which
- * buffers, and what is in flight for each slot.
- *
- * Where the device's memory is out of the host's reach and the link takes only
- * host memory, buffers are staged.
+ * transfer.c: collectives and messages as instructions: their links, their buffers, and the
+ * operations in flight for each slot. If the host cannot access the device's memory and the link
+ * takes host memory only, buffers are staged.
  */
 #include "runtime/program/run/priv.h"
 
@@ -205,7 +203,7 @@ int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k)
     return tell_written(e, slot, &e->transfer[k]);
 }
 
-/* The received bytes go up; everything after this on any queue is behind them. */
+/* Uploads the received bytes; everything issued afterwards, on any queue, waits for them. */
 static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *f)
 {
     if (!staged(e, t) || t->recv < 0) return HPC_OK;

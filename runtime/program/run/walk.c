@@ -14,7 +14,7 @@ typedef struct walk {
     hpc_run *r;
     const plan_segment *g;
     bool block;
-    int64_t stop;     /* where to go on; written by worker 0 */
+    int64_t stop;     /* where to continue; written by worker 0 */
     int failed_phase; /* barriers passed before the first failure; INT_MAX: none. Atomic. */
     int64_t yield_at; /* step at which worker 0 chose to yield; -1. Atomic. */
 } walk;
@@ -50,7 +50,7 @@ static int run_kernel(const walk *w, const step *s, hpc_launch *l)
     return rc;
 }
 
-/* Worker 0's part of a wait; what it decides is published by the barrier that follows. */
+/* Worker 0's part of a wait; the next barrier publishes its decision. */
 static int wait_transfer(walk *w, const step *s, int64_t at)
 {
     bool done = false;
@@ -94,7 +94,7 @@ typedef struct stopwatch {
     int64_t *on; /* of the instruction that runs; NULL: before the first */
 } stopwatch;
 
-/* What has passed goes to the last instruction; time at a barrier is its as well. */
+/* Charges the elapsed time to the last instruction, including its time at a barrier. */
 static void note_time(stopwatch *t, const step *s)
 {
     int64_t now = hpc_clock_ns();

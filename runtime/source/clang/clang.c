@@ -1,9 +1,8 @@
 /*
- * clang.c: the table of hpccoder-clang.so over libclang.
- *
- * A unit has an index of its own, because libclang frees nothing of a unit that it leaves. Crash
- * recovery is off: it jumps out of a signal handler with locks held and memory half written, and
- * the process that this runs in is there to be lost.
+ * clang.c: the function table of hpccoder-clang.so over libclang. Every unit has an index of its
+ * own, because libclang frees nothing of a closed unit before its index. Crash recovery is off: it
+ * would leave a signal handler by a jump, with locks held and memory in an undefined state, and the
+ * process is expendable.
  */
 #include "runtime/source/clang/clang.h"
 
@@ -169,8 +168,8 @@ static bool is_of_parser(CXDiagnostic d)
     return is;
 }
 
-/* The place itself; for a macro, where it is used. A token missing at the end of the file is
- * noticed where the text goes on that includes it. */
+/* Position of the diagnostic; for a macro, where it is used. A token missing at the end of the file
+ * is reported where the including text continues. */
 static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
 {
     CXFile file;

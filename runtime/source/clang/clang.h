@@ -61,21 +61,21 @@ typedef struct hpc_clang_tree {
 
 typedef struct hpc_clang {
     int version; /* HPC_CLANG_VERSION */
-    /* texts[0] is the file, flags are NULL-terminated and none of them names it; `bodies`: those of
-     * functions in headers are read, too; `again`: the headers that it begins with are kept for
-     * further parses, which they make shorter. 0, or -1 with one line in `error`. Nothing is
-     * written to a disk. */
+    /* Opens a file: texts[0] is the file; flags are NULL-terminated and do not name it. `bodies`:
+     * parses the bodies of functions in headers. `again`: keeps the parsed headers that the file
+     * begins with, which makes later parses faster. Returns 0, or -1 with one line in `error`.
+     * Writes nothing to disk. */
     int (*open)(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
                 const char *const *flags, bool bodies, bool again,
                 char error[HPC_CLANG_ERROR_BYTES]);
-    /* Again, with other texts; texts[0] is of the same path. texts[own], which texts[0] includes
-     * last unless it is that itself, becomes the unit's own file. 1: the headers that were kept
-     * contain that file, and nothing is done. After a failure the unit can only be closed. */
+    /* Parses again with other texts; texts[0] keeps its path. texts[own] becomes the unit's own
+     * file: texts[0], or the last file that texts[0] includes. Returns 1 and does nothing if the
+     * kept headers contain that file. After a failure the unit can only be closed. */
     int (*parse)(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n, size_t own,
                  char error[HPC_CLANG_ERROR_BYTES]);
-    /* Frees what the last parse holds; what was kept for the next one stays. */
+    /* Frees the results of the last parse; the kept headers stay. */
     void (*suspend)(hpc_clang_unit *u);
-    /* The errors of the last parse in its order; stops where `report` says false. */
+    /* Reports the errors of the last parse in order, until `report` returns false. */
     void (*issues)(const hpc_clang_unit *u,
                    bool (*report)(const hpc_clang_issue *issue, void *user), void *user);
     /* The tree of the last parse. */

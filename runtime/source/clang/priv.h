@@ -42,7 +42,7 @@ typedef struct walk_table {
 typedef struct walk_item {
     CXCursor c;
     int32_t first, last, next; /* 0: none */
-    bool cut;                  /* something that is no expression was left out below it */
+    bool cut;                  /* an item below it that is not an expression was dropped */
 } walk_item;
 
 typedef struct walk_place {
@@ -55,7 +55,7 @@ struct walk {
     const char *text; /* of the file */
     size_t text_n;
     CXFile other;           /* the last that was not the unit's */
-    CXSourceLocation first; /* of the file; places behind it are numbered by bytes */
+    CXSourceLocation first; /* of the file; later locations are numbered by bytes */
     bool numbered;
     walk_item *item;
     size_t items_n, items_cap;

@@ -35,7 +35,7 @@ static void push(walk *w, int32_t item)
     w->open[w->open_n++] = item;
 }
 
-/* What says nothing that a tree shows. */
+/* True for cursors without a counterpart in the tree. */
 static bool is_left_out(enum CXCursorKind k)
 {
     if (clang_isReference(k)) return k != CXCursor_VariableRef && k != CXCursor_OverloadedDeclRef;
@@ -140,7 +140,7 @@ void walk_nothing(walk *w)
     w->node[k].end = k + 1;
 }
 
-/* What ends in a macro makes what it is the end of do so too. */
+/* A node whose last child ends in a macro ends in it also. */
 void walk_end(walk *w, int32_t node)
 {
     hpc_clang_node *n = &w->node[node];
@@ -193,7 +193,7 @@ static void initialisers(walk *w, int32_t function, int32_t body)
 static void function(walk *w, CXCursor c)
 {
     const size_t n = w->n, values_n = w->values_n;
-    w->items_n = 1; /* item 0 is none */
+    w->items_n = 1; /* item 0 stands for none */
     const int32_t item = walk_collect(w, c), body = w->item[item].last;
     const enum CXCursorKind kind = body ? w->item[body].c.kind : CXCursor_InvalidFile;
     if (kind != CXCursor_CompoundStmt && kind != CXCursor_CXXTryStmt) return;
@@ -261,7 +261,7 @@ static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
     }
 }
 
-/* The definitions of what is called and is not in the file; those that they call come behind. */
+/* Definitions of called functions outside the file; functions that these call follow. */
 static void headers(walk *w)
 {
     CXFile own = w->u->file;
@@ -306,7 +306,7 @@ static void begin(walk *w, hpc_clang_unit *u)
     w->depth = 1;
 }
 
-/* Nodes that were left out take with them what symbols say of them. */
+/* Removes references of symbols to nodes that were dropped. */
 static void forget_cut(walk *w)
 {
     for (size_t k = 0; k < w->symbols_n; k++)

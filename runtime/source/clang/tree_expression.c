@@ -125,7 +125,7 @@ static uint32_t last_name(walk *w, CXCursor c)
     return walk_name(w, w->text + at, p.to - at);
 }
 
-/* What is not known before a template is used has a name and no meaning. */
+/* A name that depends on a template has a symbol without meaning. */
 static int32_t symbol_of(walk *w, CXCursor c)
 {
     CXCursor to = clang_getCursorReferenced(c);
@@ -285,8 +285,8 @@ static bool is_operator_name(CXCursor function)
     return is;
 }
 
-/* The item of an operator's function among its operands, where libclang has it in the order of the
- * text; 0 when this is no such call. What is called by its name comes first. */
+/* The item of an operator function among its operands, if libclang lists it in text order; 0 if
+ * this is not an operator call. In a call by name, the function comes first. */
 static int32_t operator_in(walk *w, int32_t item, CXCursor function)
 {
     const int32_t first = w->item[item].first;
@@ -320,7 +320,7 @@ static void operator_call(walk *w, int32_t item, int32_t function)
     walk_end(w, node);
 }
 
-/* "f<<<grid, block>>>(x)": what stands behind the function says so. */
+/* True for "f<<<grid, block>>>(x)", recognized by the token after the function. */
 static bool is_launch(walk *w, int32_t function)
 {
     const walk_place p = walk_place_of(w, w->item[function].c);
@@ -377,7 +377,7 @@ static void capture(walk *w, int32_t item)
     walk_end(w, node);
 }
 
-/* What "[=" and "[&" capture without naming it is told by op. */
+/* The op of a capture default, "[=" or "[&". */
 static int captured_by(const walk *w, const walk_place *p)
 {
     uint32_t at = p->at;

@@ -1,6 +1,6 @@
 /*
- * tree_place.c: where things stand in the file, and what its text says there that libclang does
- * not: which parts of a "for" are absent, and what an integer is.
+ * tree_place.c: positions in the file, and facts that libclang does not report but the text shows:
+ * which parts of a "for" are absent, and the values of integers.
  */
 #include <ctype.h>
 #include <string.h>
@@ -53,8 +53,8 @@ unsigned walk_end_of(const char *text, size_t n)
     return (unsigned)n - (before != end && (before == '\n' || before == '\r') ? 2 : 1);
 }
 
-/* True if a place is the end of the unit's own file: what is open there ends where the text goes on
- * that includes it. */
+/* True if a place is the end of the unit's own file: anything still open there ends where the
+ * including text continues. */
 static bool is_at_end(walk *w, CXFile file, unsigned offset)
 {
     const hpc_clang_unit *u = w->u;
@@ -77,7 +77,7 @@ bool walk_in_file(walk *w, CXSourceLocation l, uint32_t *at)
     return true;
 }
 
-/* Whether what stands in the expansion at a byte was written elsewhere: in a macro. */
+/* True if the text that a location expands to at a byte comes from a macro. */
 static bool of_macro(walk *w, CXSourceLocation l, uint32_t at)
 {
     CXFile file;
@@ -94,7 +94,8 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind a string or character that begins here; one in a number (1'000) is none. */
+/* Position after the string or character that begins here; a quote within a number (1'000) begins
+ * none. */
 static uint32_t behind_quote(const walk *w, uint32_t at)
 {
     const char quote = w->text[at++];
@@ -104,7 +105,7 @@ static uint32_t behind_quote(const walk *w, uint32_t at)
     return at < w->text_n ? at + 1 : at;
 }
 
-/* Behind what begins here: a bracket with all in it, a string, or one byte. */
+/* Position after a bracket with its contents, a string, or one byte. */
 static uint32_t behind(const walk *w, uint32_t at)
 {
     int depth = 0;
@@ -118,7 +119,7 @@ static uint32_t behind(const walk *w, uint32_t at)
     return at;
 }
 
-/* Behind a macro's use with arguments. */
+/* Position after the use of a macro with arguments. */
 static uint32_t behind_use(const walk *w, uint32_t at)
 {
     while (at < w->text_n && is_letter(w->text[at])) at++;
@@ -230,7 +231,7 @@ bool walk_integer(int64_t *out, const walk *w, uint32_t at)
         if (digit >= base) return false;
         value = value * base + digit;
     }
-    if (at < w->text_n && w->text[at] == '\\') return false; /* a line that goes on: rather ask */
+    if (at < w->text_n && w->text[at] == '\\') return false; /* a continued line */
     for (; at < w->text_n && is_letter(w->text[at]); at++)
         if (!strchr("uUlLzZ", w->text[at])) return false;
     *out = (int64_t)value;

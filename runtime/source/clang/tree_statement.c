@@ -1,5 +1,5 @@
 /*
- * tree_statement.c: nodes of statements and declarations. Each has the parts that tree.h says, or
+ * tree_statement.c: nodes of statements and declarations. Each has the parts that tree.h lists, or
  * it is OTHER.
  */
 #include "runtime/source/clang/priv.h"
@@ -94,7 +94,7 @@ static void condition_of(walk *w, const parts *p, int32_t first, int32_t conditi
         walk_any(w, condition);
 }
 
-/* Whether the first part of a head ends with a semicolon. */
+/* True if the first part of a head ends with a semicolon. */
 static bool has_first(walk *w, const parts *p)
 {
     if (p->n < 2) return false;
@@ -146,7 +146,7 @@ static int bits_in(int x)
     return (x & 1) + (x >> 1 & 1) + (x >> 2 & 1);
 }
 
-/* libclang shows the parts of a head that are there: its text says which these are. */
+/* libclang lists only the parts of a head that are present; the text shows which these are. */
 static void for_loop(walk *w, int32_t item)
 {
     const parts p = parts_of(w, item);

@@ -185,7 +185,7 @@ static bool is_unsigned(enum CXTypeKind k)
     return (k >= CXType_Char_U && k <= CXType_ULongLong) || k == CXType_Bool;
 }
 
-/* False when it is none. __int128 stands for types that nobody declares (check_names.c). */
+/* False if it is not a number. __int128 stands for undeclared types (check_names.c). */
 static bool set_number(hpc_tree_type *t, CXType c)
 {
     switch ((int)c.kind) {

@@ -1,6 +1,6 @@
 /*
- * calls.c: what is called in a loop: functions that are pure by attribute, by name or by what their
- * body does, those with a state, and those of which this file says nothing. Labels: README.md.
+ * calls.c: calls in loops: functions that are pure by attribute, by name or by their body,
+ * functions with a state, and functions that this file only declares. Labels: README.md.
  */
 #include <ctype.h>
 #include <errno.h>

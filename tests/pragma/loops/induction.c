@@ -1,6 +1,6 @@
 /*
- * induction.c: second counters. Those that are a formula of the first can be computed anew in each
- * iteration (`induction(...)`); the others bring a value along. Labels: README.md.
+ * induction.c: secondary counters. A counter that is a formula of the first can be recomputed
+ * in each iteration (`induction(...)`); the others carry a value along. Labels: README.md.
  */
 
 void by_two(int n, double *restrict b, const double *restrict a)

@@ -51,7 +51,7 @@ static void two_lines(double *a, double *b, int n)
     }
 }
 
-/* What has to do with scratch memory alone is told after what is handed on. */
+/* Dependences on scratch memory alone are reported after those on other memory. */
 static void scratch_too(double *a, int n)
 {
     double t[3], last = 0;
@@ -284,7 +284,7 @@ static void private_array(double *a, int n)
     }
 }
 
-/* The array meets itself on more lines than are told; what matters is told all the same. */
+/* More lines conflict on the array than the report lists; the important one is listed. */
 static void scratch_and_neighbour(double *a, int n)
 {
     double w[4];

@@ -1,6 +1,6 @@
 /*
- * attend.h: what attention and its gradient agree upon: which keys a query
- * sees, and how work is cut.
+ * attend.h: shared by attention and its gradient: the keys that a query sees, the division of work,
+ * and prefetching.
  */
 #ifndef HPC_CPU_ATTEND_H
 #define HPC_CPU_ATTEND_H
@@ -11,17 +11,17 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
-    ATTEND_KEYS = 64,  /* in a block, counted from a sequence's first key: part of the bits */
-    ATTEND_ROWS = 240, /* rows of scores at once: amortises packing; not part of the bits */
+    ATTEND_KEYS = 64,  /* keys of a block, from a sequence's first key on: affects the bits */
+    ATTEND_ROWS = 240, /* rows of scores at once: amortises packing; does not affect the bits */
     ATTEND_ROWS_LEAST = 16,
-    ATTEND_FEW = 8 /* rows: at most so many are quicker without packing; not part of the bits */
+    ATTEND_FEW = 8 /* up to so many rows are faster without packing; does not affect the bits */
 };
 
 typedef struct attend_span { /* keys lo..hi-1 */
     int64_t lo, hi;
 } attend_span;
 
-/* Keys that the query at `position` sees, of `keys`. */
+/* The keys that the query at `position` sees, among `keys`. */
 static inline attend_span attend_visible(const hpc_attention_attr *attr, int64_t position,
                                          int64_t keys)
 {
@@ -52,7 +52,7 @@ static inline int64_t attend_queries(int64_t rows, int64_t heads, int64_t group,
     return parts * grain;
 }
 
-/* What factors that kernels make themselves are stored as: bf16 only where all operands are. */
+/* Type in which kernels store intermediate factors: bf16 only if all operands are. */
 static inline hpc_dtype attend_type(const hpc_tensor *q, const hpc_tensor *k, const hpc_tensor *v)
 {
     bool half = q->dtype == HPC_BF16 && k->dtype == HPC_BF16 && v->dtype == HPC_BF16;
@@ -60,7 +60,7 @@ static inline hpc_dtype attend_type(const hpc_tensor *q, const hpc_tensor *k, co
     return half ? HPC_BF16 : HPC_F32;
 }
 
-/* n numbers as `type`, f32 or bf16; f32 may stay in place. */
+/* Stores n numbers as `type`, f32 or bf16; f32 may stay in place. */
 static inline void attend_put(void *to, hpc_dtype type, const float *x, int64_t n)
 {
     if (type == HPC_BF16)
@@ -69,24 +69,24 @@ static inline void attend_put(void *to, hpc_dtype type, const float *x, int64_t 
         memcpy(to, x, (size_t)n * sizeof *x);
 }
 
-/* Rows of keys or values, f32 or bf16: `at` + row[j] elements is where the j-th begins. */
+/* Rows of keys or values, f32 or bf16: the j-th begins row[j] elements after `at`. */
 typedef struct attend_cache {
     const void *at;
     const int64_t *row;
     hpc_dtype type;
 } attend_cache;
 
-/* What comes after them, of all heads that a worker goes over: asked for in the order in which it
- * lies, and a little at a time, as more requests at once wait for each other and then what is
- * computed waits for them. */
+/* Prefetch of the keys or values that follow, for all heads of a worker. Lines are requested in
+ * memory order and a few at a time: more outstanding requests wait for each other and delay the
+ * computation. */
 typedef struct attend_ahead {
-    attend_cache cache; /* from the first of the heads on */
+    attend_cache cache; /* cache of the first head */
     int64_t keys, heads;
     int64_t size, bytes; /* of an element, and of a head's row */
     int64_t key, head;   /* the next position to prefetch */
 } attend_ahead;
 
-/* Of so many keys, what one head takes. */
+/* Prefetches the next `keys` rows: for each key, one row per head. */
 static inline void attend_fetch(attend_ahead *next, int64_t keys)
 {
     for (; keys > 0 && next->key < next->keys; keys--) {
@@ -99,8 +99,8 @@ static inline void attend_fetch(attend_ahead *next, int64_t keys)
     }
 }
 
-/* scores [rows,n] of [rows,ATTEND_KEYS] = q [rows,dim] times n keys; and o [rows,dim] += so many
- * weights times values: for few rows, the bits of cpu_gemm. (attend_few.c) */
+/* For few rows, with the bits of cpu_gemm (attend_few.c): scores [rows,n], with leading dimension
+ * ATTEND_KEYS, = q [rows,dim] times n keys; and o [rows,dim] += weights [rows,n] times n values. */
 void HPC_WIDTH(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
                                   attend_cache k, int64_t n, attend_ahead *next);
 void HPC_WIDTH(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,

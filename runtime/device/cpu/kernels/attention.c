@@ -116,7 +116,7 @@ static int check_pages(const hpc_attention_args *a, const task *t)
 
 /* ---- one task ------------------------------------------------------------------ */
 
-/* Rows of scores go query by query, the heads of a group behind one another. */
+/* Offset of row r of scores: ordered by query, then by head within the group. */
 static int64_t element_of(const shape *s, const task *t, int64_t r)
 {
     int64_t query = t->row + t->first + r / s->group;
@@ -139,7 +139,7 @@ static int64_t row_from(const hpc_attention_args *a, const shape *s, const task 
     return a->attr.causal && first > position ? (first - position) * s->group : 0;
 }
 
-/* Whether a task's rows from r0 on are so few that nothing is packed for them. */
+/* True if a task has so few rows from r0 on that none are packed. */
 static bool few(const shape *s, const task *t, int64_t r0)
 {
     return s->type == HPC_F32 && t->n * s->group - r0 <= ATTEND_FEW;
@@ -277,9 +277,9 @@ static float scale_row(float *x, attend_span in, float scale)
     return largest(x);
 }
 
-/* Scores of a row, the largest of which is `here`, become weights relative to its maximum so far;
- * what was summed under an older maximum is scaled down. A NaN is a NaN in the sum, whatever the
- * maximum makes of it. */
+/* Turns a row's scores into weights relative to the running maximum, `here` being the row's largest
+ * score. Sums accumulated under an older maximum are scaled down. A NaN propagates into the sum,
+ * whatever the maximum does with it. */
 static void soften_row(float *x, float here, float *max, float *sum, float *o, int64_t dim)
 {
     float most = here <= *max ? *max : here;
@@ -291,7 +291,7 @@ static void soften_row(float *x, float here, float *max, float *sum, float *o, i
     for (int64_t d = 0; d < dim; d++) o[d] *= shrink;
 }
 
-/* A row of keys or values is wanted soon: rows lie far apart, where CPUs do not guess them. */
+/* Prefetches a row of keys or values: rows are too far apart for the hardware prefetcher. */
 static inline void fetch_row(const hpc_attention_args *a, const shape *s, const task *t,
                              const hpc_tensor *x, int64_t key)
 {
@@ -430,11 +430,11 @@ static void few_rows(const hpc_attention_args *a, const shape *s, const task *t,
         HPC_WIDTH(cpu_attend_values)
         (mine.o + r0 * s->dim, s->dim, by, rows, cache_of(&a->v, s, &one, row), keys, &v);
     }
-    attend_fetch(&k, later * t->key_heads); /* what is left */
+    attend_fetch(&k, later * t->key_heads); /* the remainder */
     attend_fetch(&v, later * t->key_heads);
 }
 
-/* All of a first block, which nobody has asked for. */
+/* Prefetches the whole first block, which no earlier block has prefetched. */
 static void ask_for_block(const hpc_attention_args *a, const shape *s, const task *t,
                           const int64_t *row, int64_t keys)
 {

@@ -157,8 +157,8 @@ static factors as_packed(const shape *s, const block *b, const scratch *w)
     return f;
 }
 
-/* All rows of a sequence: as they are, and in panels of rows beside each other, `turned`, and of
- * columns, `plain`. Each may be NULL. */
+/* Copies all rows of a sequence: `copy` unchanged, `turned` in panels of rows, and `plain` in
+ * panels of columns. Each may be NULL. */
 static void pack(float *copy, float *turned, float *plain, const hpc_tensor *t, int64_t at,
                  int64_t ld, int64_t all, int64_t dim, const scratch *w)
 {

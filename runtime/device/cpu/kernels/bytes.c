@@ -47,7 +47,8 @@ static byte_tile tile_at(const byte_rows *a, int64_t i, int64_t u)
 
 /* ---- rows ------------------------------------------------------------------- */
 
-/* What makes 127 of the largest magnitude. What is not finite gives a scale that is not. */
+/* Factor that maps the largest magnitude to 127. Values that are not finite give a scale that is
+ * not. */
 static float inverse_of(float top)
 {
     float inverse = 127 / top;

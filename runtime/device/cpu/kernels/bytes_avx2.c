@@ -1,7 +1,6 @@
 /*
- * bytes_avx2.c: tiles and single rows by AVX2: bytes that are small enough are
- * multiplied in pairs, whose sums stay in 16 bits for a while; the others are
- * widened to 16 bits.
+ * bytes_avx2.c: AVX2 tiles and single rows. Small bytes are multiplied in pairs, and their sums
+ * stay in 16 bits for a while; others are widened to 16 bits.
  */
 #include "runtime/device/cpu/kernels/bytes_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -89,7 +88,7 @@ static inline __attribute__((always_inline)) void dots_wide(pair256 *sum, const 
     }
 }
 
-/* Rows of c [rows,16] go on by the units of b. */
+/* Adds the units of b to rows of c [rows,16]. */
 static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, const part p)
 {

@@ -1,28 +1,27 @@
 /*
- * bytes_tile.h: what bytes.c asks of an instruction set: a register tile of
- * columns that were unpacked for many rows, and loops that multiply a single row
- * as columns are read.
+ * bytes_tile.h: what bytes.c requires of an instruction set: a register tile for many rows and
+ * unpacked columns, and loops that multiply a single row with stored columns.
  */
 #ifndef HPC_CPU_BYTES_TILE_H
 #define HPC_CPU_BYTES_TILE_H
 
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
 
-/* Rows of one tile from some unit on: word w of row i at 4 (w height + i). */
+/* Rows of one tile, from some unit on: 4 bytes w of row i are at 4 (w height + i). */
 typedef struct byte_tile {
     const uint8_t *q;
     const float *scale; /* of unit u at u height + i */
     const void *sum;
     int height;
     bool first; /* sums begin here, whatever c holds */
-    /* Not NULL (VNNI): sums end here, and go to rows `to_ld` apart instead of c, a panel beside the
-     * other. */
+    /* Not NULL (VNNI): sums end here and are stored to rows `to_ld` apart instead of c, the columns
+     * of the second panel after those of the first. */
     float *to;
     int64_t to_ld;
 } byte_tile;
 
-/* What multiplies bytes takes one side unsigned: q8_0 counts from -128 for VNNI. Without, a pair of
- * such products would not fit 16 bits. */
+/* The integer dot product takes one side unsigned: q8_0 has an offset of 128 for VNNI. Otherwise
+ * the sum of two such products would overflow 16 bits. */
 static inline int zero_of(hpc_dtype b)
 {
 #if defined(__AVX512VNNI__)
@@ -31,16 +30,16 @@ static inline int zero_of(hpc_dtype b)
     return b == HPC_Q4_0 ? 8 : 0;
 }
 
-/* c [height,16] goes on by the next units; of two panels, c + apart by the second's. */
+/* Adds the next units to c [height,16]; with two panels, those of the second to c + apart. */
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type);
 
-/* c [16] is a row, narrow, times all units of a panel. False where there is no such loop. */
+/* c [16] = a narrow row times all units of a panel. False: not implemented for the format. */
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
 
-/* Whether so many rows are multiplied by what columns are made of as it is read: with few,
- * unpacking takes longer than what it saves. */
+/* True if m rows are multiplied directly by the stored columns: for few rows, unpacking costs more
+ * than it saves. */
 static inline bool is_direct(hpc_dtype b, int64_t m)
 {
 #if defined(__AVX512VNNI__)
@@ -51,17 +50,17 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 #endif
 }
 
-/* As cpu_bytes_tile, of units of one panel as it is, where that is so. */
+/* Variant of cpu_bytes_tile for the units of one stored panel, if is_direct. */
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
-/* Where L2 takes more that is under way, it is asked for there and further ahead, whatever there is
- * to do besides (q4_0 in a row 10 to 16 % sooner). */
+/* On Intel, whose L2 allows more outstanding requests, data are always prefetched to L2 and further
+ * ahead (a row times q4_0 takes 10 to 16 % less time). */
 enum { FETCH_FAR = HPC_ISA_INTEL, FETCH_AHEAD = HPC_ISA_INTEL ? 8192 : 2048 };
 
-/* What lies FETCH_AHEAD of one of some parts of a block, of so many lines and halves: memory is
- * read in order, but faster than CPUs guess. far: no nearer than L2, which has room for more that
- * is under way; elsewhere what is a row's whole work to wait for gains by it, what has work to do
- * besides does not. */
+/* Prefetches the data FETCH_AHEAD bytes after part `part` of `parts` of a block, which has so many
+ * lines and halves. Memory is read in order, but faster than the hardware prefetcher follows. far:
+ * prefetches to L2 only, which allows more outstanding requests. On other CPUs than Intel's, that
+ * helps single rows, which only wait for memory, but not loops with more work. */
 static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
                                                         const int halves, int part, const int parts,
                                                         const bool far)

@@ -1,7 +1,6 @@
 /*
- * bytes_vnni.c: tiles and single rows by AVX-512's VNNI, which multiplies four
- * unsigned bytes by four signed ones and adds up all in 32 bits. A vector is a
- * word of each of the 16 columns.
+ * bytes_vnni.c: AVX-512 VNNI tiles and single rows: four unsigned bytes times four signed ones,
+ * summed in 32 bits. A vector holds a pack unit of each of the 16 columns.
  */
 #include "runtime/device/cpu/kernels/bytes_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -33,7 +32,7 @@ static inline __attribute__((always_inline)) __m512 add_unit(__m512 c, __m512i d
     return _mm512_fmadd_ps(x, _mm512_set1_ps(a->scale[at]), c);
 }
 
-/* Where the sum of a unit begins: what its integers count from has been taken away. */
+/* Initial sum of a unit: minus the contribution of the integers' offset. */
 static inline __attribute__((always_inline)) __m512i start_at(const byte_tile *a, int64_t at,
                                                               hpc_dtype type)
 {
@@ -48,8 +47,8 @@ typedef struct tile_kind {
     int rows, panels;
 } tile_kind;
 
-/* Rows of c go on by the units of b: 16 bits in pairs for q6_K, bytes in fours else. first: of the
- * tile's rows. */
+/* Adds the units of b to rows of c: pairs of 16 bits for q6_K, otherwise groups of four bytes.
+ * first: first of the tile's rows. */
 static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t apart,
                                                             const byte_tile *a, const unpacked *b,
                                                             int units, int first, const tile_kind t)
@@ -241,11 +240,11 @@ dot_fifths(__m512i dot[2], const uint8_t *lines, const uint8_t *high, const uint
     }
 }
 
-/* Of a block of q4_K or q5_K: its factors, and its units' scales and minima as they are stored. */
+/* Stored factors of a q4_K or q5_K block, and the stored scales and minima of its units. */
 typedef struct affine {
     __m512 d, dmin;
-    __m512i low, mins, high; /* 6 bits of units 0 .. 3; what is left of 4 .. 7 is above them, and in
-                                `high`: see quant.c */
+    __m512i low, mins, high; /* 6 bits of units 0 .. 3; the rest of units 4 .. 7 is above them and
+                              * in `high`: see quant.c */
 } affine;
 
 static inline __attribute__((always_inline)) affine affine_at(const uint8_t *panel)
@@ -273,7 +272,7 @@ static inline __attribute__((always_inline)) __m512 factor(__m512 d, __m512i low
     return _mm512_mul_ps(d, _mm512_cvtepi32_ps(x));
 }
 
-/* Units u and u+1 of a block, which are `at` and the next of the row; y goes on. */
+/* Adds units u and u+1 of a block to y; they are units `at` and at+1 of the row. */
 static inline __attribute__((always_inline)) __m512 two_units(__m512 y, const byte_tile *a, int at,
                                                               const affine *f, const uint8_t *lines,
                                                               const uint8_t *high, const int u,

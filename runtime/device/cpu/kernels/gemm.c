@@ -61,10 +61,10 @@ enum { LINE_STEPS = 32 }; /* of k, that are multiplied for each */
 
 typedef struct packed_rows {
     float *at;
-    int64_t ld; /* not 0: not packed at all, but read as they lie, with this distance */
+    int64_t ld; /* not 0: not packed; read in place with this row distance */
     bool trans;
-    bool first;        /* the sums begin here; else they go on from c */
-    const char *ahead; /* what comes next, as much as a tile has time to ask for: ... */
+    bool first;        /* the sums begin here; otherwise they continue from c */
+    const char *ahead; /* data that follows, as much as a tile has time to prefetch: ... */
     int64_t stride;    /* ... so many bytes for each step of k */
     lines *next;       /* or NULL; of columns, packed */
 } packed_rows;
@@ -241,8 +241,8 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
     }
 }
 
-/* The same of all columns, with c's transpose in c. next: what is multiplied after this, so many
- * bytes; all tiles together ask for it. */
+/* Variant for all columns, with c's transpose in c. next: the data multiplied next, of `bytes`
+ * bytes; all tiles together prefetch it. */
 static void slab_turned(float *c, int64_t c_ld, const packed_rows *a, int64_t step, const float *b,
                         int64_t stride, int64_t k, int64_t rows, int64_t cols, const char *next,
                         int64_t bytes)
@@ -271,9 +271,9 @@ static void slab_turned(float *c, int64_t c_ld, const packed_rows *a, int64_t st
     }
 }
 
-/* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory, or
- * along rows that do not all begin in one or two of L1's sets, unless these have room for as many
- * lines as a tile has rows. */
+/* True if the tiles of n rows of a are read faster in place than packed. That holds in a small
+ * piece of memory. It also holds along rows that do not all begin in one or two sets of L1, or if
+ * these sets have as many ways as a tile has rows. */
 static bool as_it_lies(const gemm *g, int64_t n)
 {
     enum { NEAR = 16384, APART = 512 }; /* floats */
@@ -332,7 +332,7 @@ static int64_t find_ahead(packed_rows *a, lines *next, gemm_ahead *ahead, const 
     return SLICE;
 }
 
-/* So many rows of c (+)= a's, from depth p of the part on, times one packed slab of it. */
+/* n rows of c (+)= rows of a, from depth p of the part on, times one packed slab. */
 static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part *b, int64_t p,
                          const float *packed, gemm_block at, int64_t i, int64_t n, packed_rows a,
                          gemm_ahead *ahead)
@@ -397,7 +397,7 @@ void HPC_ISA(cpu_gemm_turned)(float *c, int64_t c_ld, const gemm *g, const gemm_
     }
 }
 
-/* A single row times panels as they lie. */
+/* A single row times stored panels. */
 static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scratch)
 {
     gemm row = *g;

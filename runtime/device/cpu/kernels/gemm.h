@@ -1,22 +1,21 @@
 /*
- * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in
- * f32, by one worker.
+ * gemm.h: the product in matmul, attention and head_loss: one block of op(a) op(b) in f32, by one
+ * worker.
  *
- * It does not handle batches, epilogues, raggedness or other workers. Every element of
- * c is one chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16
- * the chain is over pairs with bf16 instructions, and over blocks with integer
- * instructions only (see gemm_fixed). So the bits depend neither on the block nor on m.
- * A chain may continue in another call: split at multiples of GEMM_CUT, it keeps its
- * bits.
+ * It does not handle batches, epilogues, raggedness or other workers. Every element of c is one
+ * chain of (fused) multiply-adds over k in ascending order. For bf16 by bf16 the chain is over
+ * pairs with bf16 instructions, and over blocks with integer instructions only (see gemm_fixed). So
+ * the bits depend neither on the block nor on m. A chain may continue in another call: split at
+ * multiples of GEMM_CUT, it keeps its bits.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* Depth of a packed block, whole blocks of every format; and the largest depth that a tile
- * multiplies at once: where tiles are two panels wide, L2 delivers two panels of that depth as
- * fast as they are used, and longer sums in registers save 1 to 2 %. */
+/* GEMM_K: depth of a packed block, a multiple of every block format. GEMM_SLAB: the largest depth
+ * that a tile multiplies at once. Where tiles are two panels wide, L2 delivers two panels of that
+ * depth at the rate of the arithmetic, and longer sums in registers save 1 to 2 %. */
 #if defined(__AVX512F__)
 enum { GEMM_K = 512, GEMM_SLAB = 3072 };
 #else
@@ -24,28 +23,28 @@ enum { GEMM_K = 256, GEMM_SLAB = 256 };
 #endif
 enum {
     GEMM_PANEL = 16,      /* columns of a packed panel of b, as in HPC_PANEL16 */
-    GEMM_ROWS = 12,       /* a multiple of every instruction set's rows of a tile ... */
-    GEMM_WORD_ROWS = 32,  /* ... and where words are multiplied */
-    GEMM_CUT = 32,        /* of k: a chain may be cut at its multiples */
+    GEMM_ROWS = 12,       /* a multiple of the tile height on every instruction set ... */
+    GEMM_WORD_ROWS = 32,  /* ... and for products in pack units */
+    GEMM_CUT = 32,        /* along k: a chain may be split at its multiples */
     GEMM_TILE_GRAIN = 64, /* columns: every tile starts at a multiple of it */
-    GEMM_COLS = 1024, /* columns of a packed block: with GEMM_K, a MiB or two of the last cache */
-    GEMM_WORD_COLS = 512,                          /* ... and where words are multiplied */
+    GEMM_COLS = 1024,     /* columns of a packed block: with GEMM_K, 1 to 2 MiB of the last cache */
+    GEMM_WORD_COLS = 512, /* ... and for products in pack units */
     GEMM_SPARE = 80 * (GEMM_SLAB + 32),            /* floats: packed a, and rows being converted */
-    GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
+    GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats per worker; packed b comes first */
 };
 
 /* op(a) is [*,k], op(b) is [k,*]. Leading dimensions count elements between stored rows. */
 typedef struct gemm {
     const void *a, *b;
     int64_t a_ld, b_ld;
-    int64_t a_rows; /* of op(a) that may be read; 0: no more than are asked for */
+    int64_t a_rows; /* rows of op(a) that may be read; 0: only those requested */
     int64_t k;
     hpc_dtype a_type; /* f32, bf16 or, like b, i8: then results are i32 */
     hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32, bf16 or f16 */
-    bool halves;      /* f32 operands a and b count rounded to bf16 */
+    bool halves;      /* f32 operands a and b are rounded to bf16 */
     bool fixed;       /* bf16 by bf16 may be computed as in gemm_fixed */
     bool lower;       /* elements above the result's diagonal may be left undefined */
 } gemm;
@@ -69,9 +68,9 @@ static inline bool gemm_fixed(const gemm *g)
     return GEMM_FIXED && g->fixed && g->a_type == HPC_BF16 && g->b_type == HPC_BF16 && !g->b_panel;
 }
 
-/* Number of elements of each factor in a 32-bit pack unit along k. Two bf16 (or f32 rounded to
- * bf16) or four i8 where such instructions exist; else two widened i8, or two integers of
- * gemm_fixed. 0: f32 by f32. */
+/* Elements of each factor in a 32-bit pack unit along k: two bf16 (or f32 rounded to bf16) or four
+ * i8 if the instruction set multiplies them; otherwise two widened i8, or two integers of
+ * gemm_fixed. 0: the product is computed in f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {
@@ -100,16 +99,16 @@ typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the r
     int64_t i, rows, j, cols;
 } gemm_block;
 
-/* How results are shared out: workers take equal shares of strips of rows of columns of tiles, and
- * walk over theirs in tiles. */
+/* Division of a result among workers. Columns of tiles are divided into strips of rows; workers
+ * take equal shares of the strips, and walk over theirs in tiles. */
 typedef struct gemm_tiles {
-    int64_t m, n;  /* the largest tile; 0 x 0 when there is nothing to do */
-    int64_t strip; /* rows */
+    int64_t m, n;  /* the largest tile; 0 x 0 if there is nothing to do */
+    int64_t strip; /* rows of a strip */
     bool lower;    /* tiles above the diagonal cost nothing */
 } gemm_tiles;
 
-/* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 rows of
- * GEMM_COLS), with strips enough for every worker. */
+/* Tiles for `batch` results [m,n] that fit the caches (at most 768 rows of GEMM_COLS), with enough
+ * strips for every worker. */
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers);
 
 static inline int64_t gemm_parts(int64_t n, int64_t part)
@@ -117,7 +116,7 @@ static inline int64_t gemm_parts(int64_t n, int64_t part)
     return (n + part - 1) / part;
 }
 
-/* n in even parts of at most `most`, each a multiple of `grain`. */
+/* Size of even parts of n, at most `most`, rounded up to a multiple of `grain`. */
 static inline int64_t gemm_even_part(int64_t n, int64_t most, int64_t grain)
 {
     int64_t part = gemm_parts(n, gemm_parts(n, most));
@@ -125,7 +124,7 @@ static inline int64_t gemm_even_part(int64_t n, int64_t most, int64_t grain)
     return gemm_parts(part, grain) * grain;
 }
 
-/* Of a strip's columns j .. j+cols-1, in units that workers share: GEMM_TILE_GRAIN columns. */
+/* Cost of a strip's columns j .. j+cols-1, in units of GEMM_TILE_GRAIN columns. */
 static inline int64_t gemm_strip_cost(gemm_tiles t, int64_t strip, int64_t j, int64_t cols)
 {
     int64_t below = (strip + 1) * t.strip - j;
@@ -134,13 +133,13 @@ static inline int64_t gemm_strip_cost(gemm_tiles t, int64_t strip, int64_t j, in
     return gemm_parts(cols, GEMM_TILE_GRAIN);
 }
 
-/* The first strip of a column of tiles that costs anything. */
+/* The first strip of a column of tiles with a cost above 0. */
 static inline int64_t gemm_first_strip(gemm_tiles t, int64_t j)
 {
     return t.lower ? j / t.strip : 0;
 }
 
-/* How many `strips` of a column of tiles begin before `cost`, with those that cost nothing. */
+/* Number of a column's `strips` that begin before `cost`, including strips without cost. */
 static inline int64_t gemm_strips_before(gemm_tiles t, int64_t cost, int64_t j, int64_t cols,
                                          int64_t strips)
 {
@@ -155,7 +154,7 @@ static inline int64_t gemm_strips_before(gemm_tiles t, int64_t cost, int64_t j, 
     return s;
 }
 
-/* Of a column of tiles of m rows. */
+/* Cost of a column of tiles of m rows. */
 static inline int64_t gemm_column_cost(gemm_tiles t, int64_t m, int64_t j, int64_t cols)
 {
     int64_t strips = gemm_parts(m, t.strip), all = 0;
@@ -165,7 +164,7 @@ static inline int64_t gemm_column_cost(gemm_tiles t, int64_t m, int64_t j, int64
     return all;
 }
 
-/* Of a result [m,n]. */
+/* Cost of a result [m,n]. */
 static inline int64_t gemm_cost(gemm_tiles t, int64_t m, int64_t n)
 {
     int64_t all = 0;
@@ -176,13 +175,13 @@ static inline int64_t gemm_cost(gemm_tiles t, int64_t m, int64_t n)
     return all;
 }
 
-/* Over the tiles of a result [m,n] of which a worker has the costs lo .. hi - 1. Columns of tiles
- * follow each other: neighbours share what they read of b. */
+/* Iteration over the tiles of a result [m,n] in a worker's share, the costs lo .. hi - 1. It goes
+ * down each column of tiles, because neighbours read the same part of b. */
 typedef struct gemm_walk {
     gemm_tiles tile;
     int64_t m, n, lo, hi;
     int64_t next;   /* column of tiles */
-    int64_t i, end; /* rows left of the present one */
+    int64_t i, end; /* remaining rows of the current one */
 } gemm_walk;
 
 static inline bool gemm_next(gemm_block *at, gemm_walk *w)
@@ -208,7 +207,7 @@ static inline bool gemm_next(gemm_block *at, gemm_walk *w)
     return true;
 }
 
-/* How many of the columns j .. j+cols-1 of a block its rows i .. i+rows-1 need: all, or whole
+/* Number of the columns j .. j+cols-1 of a block that its rows i .. i+rows-1 need: all, or whole
  * register tiles up to the diagonal. */
 static inline int64_t gemm_cols_needed(const gemm *g, gemm_block at, int64_t i, int64_t rows,
                                        int64_t j, int64_t cols)
@@ -222,7 +221,7 @@ static inline int64_t gemm_cols_needed(const gemm *g, gemm_block at, int64_t i, 
     return below < cols ? below : cols;
 }
 
-/* Element `at` (a block format's: the first of a block) of what starts at `base`. */
+/* Address of element `at` from `base`; in block formats, `at` is the first element of a block. */
 static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 {
     const hpc_dtype_info *info = hpc_dtype_get(type);
@@ -245,14 +244,14 @@ typedef struct gemm_part {
     int64_t p, k, j, cols;
 } gemm_part;
 
-/* Words are packed in whole steps of what multiplies them. */
+/* Pack units are packed in whole steps of the instruction that multiplies them. */
 #if defined(__AMX_BF16__)
 enum { GEMM_WORD_STEP = 16 };
 #else
 enum { GEMM_WORD_STEP = 1 };
 #endif
 
-/* Words that k elements take, in whole steps or blocks. */
+/* Pack units of k elements, in whole steps or blocks. */
 static inline int64_t gemm_words(const gemm *g, int64_t k)
 {
     int64_t word = gemm_word(g);
@@ -262,7 +261,7 @@ static inline int64_t gemm_words(const gemm *g, int64_t k)
     return gemm_parts(k, word * GEMM_WORD_STEP) * GEMM_WORD_STEP;
 }
 
-/* What a packed part of k x cols takes. */
+/* Size of a packed part of k x cols, in floats. */
 static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
 {
     int64_t wide = gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL;
@@ -271,30 +270,31 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
     return (gemm_word(g) ? gemm_words(g, k) : k) * wide;
 }
 
-/* The two halves of cpu_gemm. Columns from .. from+cols-1 of a part, `from` a multiple of
- * GEMM_PANEL, go to their place in what is packed of it: gemm_packed_floats of all. scratch:
- * GEMM_SPARE floats, aligned to 64. */
+/* cpu_gemm is cpu_gemm_pack followed by cpu_gemm_rows. This packs columns from .. from+cols-1 of a
+ * part, `from` a multiple of GEMM_PANEL, into `packed`, gemm_packed_floats for the whole part.
+ * scratch: GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
-/* State of packing ahead into scratch; keep both while factors and part stay the same. */
+/* State of packing rows ahead into scratch; keep both while factors and part stay the same. */
 typedef struct gemm_ahead {
-    int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
-    int64_t done;          /* ... of which so much of the depth is packed */
-    int half;              /* of the place for packed rows */
+    int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; initially {0} */
+    int64_t done;          /* the depth that is packed so far */
+    int half;              /* the half of the buffer that holds them */
 } gemm_ahead;
 
-/* c, from the part's first column on, = what is in it of block `at`; or added. ahead: or NULL. */
+/* Sets c, from the part's first column on, to the contribution of the part to block `at`, or adds
+ * it. ahead may be NULL. */
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                             const float *packed, gemm_block at, bool add, gemm_ahead *ahead,
                             float *scratch);
 
-/* The same of f32 by f32 (no words, none of `lower`), a part no deeper than a slab, with c's
- * transpose in c. a_rows: what of a is known to be there is asked for before it is multiplied. */
+/* The same with c's transpose in c, for f32 by f32 without `lower`, and a part that is at most a
+ * slab deep. Rows of a up to a_rows are prefetched. */
 void HPC_ISA(cpu_gemm_turned)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                               const float *packed, gemm_block at, bool add, float *scratch);
 
-/* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
- * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
+/* c [cols] = row `row` of a, which is not transposed, times panels from column j on, a multiple of
+ * GEMM_PANEL. The bits are those of cpu_gemm without pairs. False: the types are not supported. */
 bool HPC_WIDTH(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
 
 #endif

@@ -33,8 +33,8 @@ enum {
     OWN_COLS = 256,   /* at least: every worker packs the rows of a for its own */
     FEW_ROWS = 1024,  /* at most so many pass c again rather than parts deeper than ... */
     FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
-    /* So few rows that all stay in L2 are what is packed, and b's rows are read as they lie:
-     * packing those of 256 x 768 x 4096 takes a tenth. Results are turned on the way to c. */
+    /* A matrix of so few rows stays in L2, so it is packed and b's rows are read in place: packing
+     * b of 256 x 768 x 4096 takes a tenth of the time. Results are transposed on the way to c. */
     TURN_ROWS = 384,
     TURN_BYTES = 5 << 18,
     TURN_LEAST = 512, /* of k: for less, turning results takes as long */
@@ -52,13 +52,13 @@ static int64_t deepest(const gemm *g)
     return gemm_word(g) ? gemm_word(g) * GANG_K : GANG_K;
 }
 
-/* Whether words are multiplied by tiles, many at once. */
+/* True if tiles multiply several units at once. */
 static bool by_steps(const gemm *g)
 {
     return GEMM_WORD_STEP > 1 && gemm_word(g);
 }
 
-/* Whether workers may have columns of their own. */
+/* True if workers may have columns of their own. */
 static bool may_own(const gemm *g, int workers)
 {
     return OWN_BYTES > 0 && workers > 1 && (!gemm_word(g) || gemm_fixed(g)) && !gemm_is_direct(g);

@@ -9,41 +9,42 @@
 
 #include "runtime/device/cpu/kernels/gemm.h"
 
-/* Depth of a part of b at most, twice as many pairs: slabs of GEMM_SLAB, and while all pass a strip
- * of c as wide as this part is, that stays in L2. */
+/* Maximum depth of a part of b, or twice as many elements in pairs. A part consists of slabs of
+ * GEMM_SLAB; while all of them are multiplied, a strip of c as wide as the part stays in L2. */
 enum { GANG_K = GEMM_SLAB > 1024 ? GEMM_SLAB : 1024 };
 enum {
-    GANG_BLOCK = 256, /* of k: parts are cut at its multiples, between blocks of every format */
+    GANG_BLOCK = 256, /* along k: parts end at its multiples, between blocks of every format */
     GANG_COLS = 1024,
-    GANG_ROWS = GEMM_WORD_STEP > 1 ? 64 : 48, /* of a strip, at most */
+    GANG_ROWS = GEMM_WORD_STEP > 1 ? 64 : 48, /* rows of a strip, at most */
     GANG_SPARE = 2                            /* rows of floats as wide as a part, for `done` */
 };
 
 typedef struct gemm_job {
     gemm g;
     int64_t m, n;
-    float *c; /* [m,c_ld]; NULL where `done` takes what it needs: k at most GANG_K, nothing added */
+    float *c; /* [m,c_ld]; NULL: only `done` gets results; then k <= GANG_K and `add` is false */
     int64_t c_ld;
     bool add;      /* adds to c, as a chain that continues from it */
-    int64_t grain; /* blocks begin at columns that are its multiples; at most GANG_COLS / 4, of
-                      which it is a part. 0: GEMM_TILE_GRAIN */
-    /* Called with each block that is complete, by who completed it, a strip of rows as wide
-     * as a part or less. NULL: nothing is left to do. x: the block, in c or else in the worker's
-     * own memory, that may be written. spare: GANG_SPARE rows. */
+    int64_t grain; /* blocks begin at columns that are its multiples; it divides GANG_COLS / 4. 0:
+                      GEMM_TILE_GRAIN */
+    /* Called for each complete block by the worker that completed it: a strip of rows at most as
+     * wide as a part. NULL: not called. x: the block, in c or in the worker's own memory; it may be
+     * overwritten. spare: GANG_SPARE rows. */
     void (*done)(const struct gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare);
     const void *user;
 } gemm_job;
 
-/* True if the product is large enough for this many workers, with factors that cpu_gemm_pack
- * takes. */
+/* True if the product is large enough for this many workers, and cpu_gemm_pack supports its
+ * operands. */
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
-/* What cpu_gemm_together needs as plan.gang, and as `own`. */
+/* Bytes that cpu_gemm_together needs in each buffer that workers share, and in each worker's
+ * `own`. */
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 
-/* True if the job packs a, all of it before the last barrier and some before the first, and
- * reads b after the first. Otherwise a and b change roles; b that needs no packing is read after
- * the first barrier. */
+/* True if the job packs a, some of it before the first barrier and all before the last, and reads b
+ * after the first. Otherwise the roles of a and b are exchanged; b that needs no packing is read
+ * after the first barrier. */
 bool HPC_ISA(cpu_gemm_turns)(const gemm_job *job);
 
 /* All workers call it. Other workers may still be running when it returns: a barrier must

@@ -1,6 +1,6 @@
 /*
- * gemm_pack.c: packing of both factors for tiles of f32 (gemm.c): b into panels of 16 columns,
- * rows of a into slices as high as a tile; and the transposition that it takes.
+ * gemm_pack.c: packing of both operands for f32 tiles (gemm.c): b into panels of 16 columns, rows
+ * of a into slices as high as a tile; and the transposition that this needs.
  */
 #include <string.h>
 
@@ -137,7 +137,7 @@ void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *re
 
 enum { RUN = 64 };
 
-/* Rows j..j+cols-1 of b [n,k] become a panel [k][16], zeros behind the last. */
+/* Packs rows j..j+cols-1 of b [n,k] as a panel [k][16]; columns after the last are zeros. */
 static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k, int64_t j,
                              int64_t cols, float *rows)
 {
@@ -253,7 +253,7 @@ void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p0, in
             continue;
         }
         for (int64_t q = 0; q < many; q++, to += SLICE) {
-            /* What is of other rows is not looked at. */
+            /* Values of other rows are ignored. */
             const void *x = from + (size_t)q * high;
             if (left - q * TILE_ROWS >= TRANS_LD && convert_few(to, x, g->a_type, TRANS_LD))
                 continue;

@@ -1,6 +1,6 @@
 /*
- * gemm_tile.h: how large a tile of f32 is, and what is packed for it: shared by gemm.c, which
- * multiplies, gemm_pack.c, and gemm_gang.c, which chooses how deep.
+ * gemm_tile.h: the size of f32 tiles and the layout of packed rows: shared by gemm.c, which
+ * multiplies, gemm_pack.c, and gemm_gang.c, which chooses the depth.
  */
 #ifndef HPC_CPU_GEMM_TILE_H
 #define HPC_CPU_GEMM_TILE_H
@@ -29,19 +29,20 @@ enum {
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-/* A packed slice of op(a), a tile high: element (i,p) at i * ROW_LD + p, or where a is stored
- * transposed at p * TRANS_LD + i. Rows are not a multiple of L1's sets apart. */
+/* A packed slice of op(a) has the height of a tile. Element (i,p) is at i * ROW_LD + p, or if a is
+ * stored transposed at p * TRANS_LD + i. The distance of rows avoids conflicts in the sets of L1.
+ */
 enum {
     ROW_LD = GEMM_SLAB + 16,
     TRANS_LD = TILE_ROWS > 8 ? 16 : 8,
     SLICE = TILE_ROWS * ROW_LD > TRANS_LD *GEMM_SLAB ? TILE_ROWS *ROW_LD : TRANS_LD *GEMM_SLAB,
-    SLICES = 4 /* that are packed at once */
+    SLICES = 4 /* slices that are packed at once */
 };
 
 _Static_assert(GEMM_SPARE >= SLICES * SLICE + GEMM_PANEL * GEMM_SLAB, "packed a fits the scratch");
 
-/* One copy of a tile's loop for each number of rows worth having; what comes of a's spare rows is
- * dropped. */
+/* Smallest height of a tile for so many rows. Each height has a copy of the loop; results of
+ * surplus rows are dropped. */
 static inline int tile_height(int64_t rows)
 {
     static const int height[] = {1, 2, 4, 6, 8, 12};
@@ -51,20 +52,19 @@ static inline int tile_height(int64_t rows)
     return height[h];
 }
 
-/* Slices of rows i .. i+rows-1 of op(a), depth p .. p+k-1, with zeros up to the height of the last
- * one's tile; or where a is stored transposed with anything up to there. left: rows known to be
- * there from i on. */
+/* Pack rows i .. i+rows-1 of op(a), depth p .. p+k-1, into slices. Surplus rows of the last tile
+ * are zeros; if a is stored transposed (columns), they are undefined. left: rows that may be read
+ * from i on. */
 void HPC_ISA(cpu_gemm_pack_rows)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
                                  int64_t rows);
 void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
                                     int64_t left, int64_t rows);
 
-/* Columns of a that are packed ahead, while others are multiplied, go to the other half of slices.
- */
+/* Columns of a that are packed ahead, while others are multiplied, use the other half of slices. */
 enum { HALF = SLICE / 2, AHEAD_K = HALF / TRANS_LD };
 _Static_assert(HALF % 16 == 0, "halves are aligned as slices are");
 
-/* True if gemm_pack_line packs the columns; and if it does so ahead. */
+/* gemm_packs_lines: true if gemm_pack_line packs the columns; gemm_packs_ahead: also ahead. */
 static inline bool gemm_packs_lines(const gemm *g)
 {
     return LANES == 16 && g->a_type == HPC_F32;
@@ -94,8 +94,8 @@ static inline __attribute__((always_inline)) void gemm_pack_line(float *to, cons
 #endif
 }
 
-/* To bf16 and back, for factors that count rounded; n: a multiple of GEMM_PANEL, or x has room up
- * to the next. */
+/* Rounds to bf16 and back to f32. n is a multiple of GEMM_PANEL, or x has capacity up to the next
+ * one. */
 void HPC_ISA(cpu_gemm_round)(float *x, int64_t n);
 
 #endif

@@ -1,11 +1,8 @@
 /*
- * gemm_words.c: blocks of products whose factors are multiplied in words of 32
- * bits along k: bf16, or f32 rounded to it, with sums in f32; i8 with sums in
- * i32.
- *
- * b is packed into panels of 16 columns as [words][16], a stays where it is if
- * its rows can be read as words (blocks of integers cannot). What an instruction set makes of it is
- * words.h's.
+ * gemm_words.c: blocks of products in pack units of 32 bits along k: bf16, or f32 rounded to it,
+ * with f32 sums; i8 with i32 sums. b is packed into panels of 16 columns as [units][16]; a stays in
+ * place if its rows can be read as units, which blocks of integers cannot. words.h abstracts the
+ * instruction sets.
  */
 #include <string.h>
 
@@ -65,8 +62,8 @@ static void slab(float *c, int64_t c_ld, const word_tile *a, int64_t rows, const
     }
 }
 
-/* Whether rows of a can be read as words where they are: whole steps, whole tiles, and not all
- * beginning in one of L1's sets. */
+/* True if rows of a can be read as units in place: whole steps, whole tiles, and rows that do not
+ * all begin in one set of L1. */
 static bool as_they_lie(const gemm *g, int64_t k, int64_t rows)
 {
     enum { APART = 4096 }; /* bytes */
@@ -245,8 +242,7 @@ static void row_end(unsigned before)
 }
 #endif
 
-/* A single row times panels that lie as they are stored, read once: as fast as memory gives them.
- */
+/* A single row times stored panels, each read once at memory bandwidth. */
 bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch)
 {
     int64_t ld = g->b_ld * GEMM_PANEL;

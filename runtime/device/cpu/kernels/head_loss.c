@@ -1,11 +1,9 @@
 /*
- * head_loss.c: the head's product and cross-entropy in one, forward and
- * backward.
- *
- * Logits exist for a chunk of rows and a block of the vocabulary at a time
- * (backward: a chunk of rows, which become their gradients in place). Workers
- * share the vocabulary, or large products, and meet at the barrier; softmax is put together from
- * fixed blocks, so that neither chunks nor workers show in the bits.
+ * head_loss.c: the head's product fused with cross-entropy, forward and backward. Logits exist for
+ * a chunk of rows and a block of the vocabulary at a time; backward, for a chunk of rows, replaced
+ * by their gradients in place. Workers share the vocabulary, or large products, with barriers in
+ * between. Softmax is combined from fixed blocks, so that the bits depend neither on chunks nor on
+ * workers.
  */
 #include <math.h>
 #include <string.h>
@@ -230,8 +228,9 @@ typedef struct chunk { /* of rows, for what is done with its logits */
     int64_t row;
 } chunk;
 
-/* What is left to do with a block of logits: targets' are kept and, unless lse is given, all become
- * e to them less the largest of their VOCAB_BLOCK, with what softmax needs of that. */
+/* Post-processes a block of logits: keeps those of the targets and, unless lse is given, replaces
+ * all by exp(logit - the largest of their VOCAB_BLOCK), with the partial results that softmax
+ * needs. */
 static void soften_block(const chunk *c, gemm_block at)
 {
     int64_t end = at.j + at.cols;

@@ -1,9 +1,9 @@
 /*
- * isa.h: names of what is compiled once for each instruction set.
+ * isa.h: names of symbols that are compiled once for each instruction set.
  *
- * Every file in this folder is compiled with the flags of each set and
- * HPC_ISA_NAME as its suffix: HPC_WIDTH(cpu_norm) is cpu_norm_avx2 there. Only
- * what crosses files is named so; the rest is static.
+ * Every file in this folder is compiled with the flags of each set and HPC_ISA_NAME as its suffix:
+ * HPC_WIDTH(cpu_norm) is cpu_norm_avx2 there. Only symbols that other files use are named so; the
+ * rest is static.
  */
 #ifndef HPC_CPU_ISA_H
 #define HPC_CPU_ISA_H
@@ -18,15 +18,15 @@
 #define HPC_ISA_TEXT1(a)    HPC_ISA_TEXT2(a)
 #define HPC_ISA_TEXT        HPC_ISA_TEXT1(HPC_ISA_NAME) /* "avx2" */
 
-/* Sets that Intel's cores alone have: their L2 is large, and takes more that is under way than L1.
- */
+/* Instruction sets of Intel's cores only. Their L2 is large, and allows more outstanding requests
+ * than L1. */
 #if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
 enum { HPC_ISA_INTEL = 1 };
 #else
 enum { HPC_ISA_INTEL = 0 };
 #endif
 
-/* Lines of one of L1's sets, at least: Intel's cores have 48 KiB of it from Ice Lake on. */
+/* Least associativity of L1: Intel's cores have 48 KiB with 12 ways from Ice Lake on. */
 static inline int hpc_isa_l1_ways(void)
 {
 #if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))

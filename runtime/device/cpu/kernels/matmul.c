@@ -1,10 +1,8 @@
 /*
- * matmul.c: products with their epilogue, batched and ragged.
- *
- * Large products are computed by all workers together (gemm_gang.h). Of others
- * every worker computes whole tiles of y, each from its own packed operands, and
- * none waits for another. Which tiles there are depends on the number of workers,
- * but no element's bits do: see gemm.h.
+ * matmul.c: products with their epilogue, batched and ragged. All workers compute large products
+ * cooperatively (gemm_gang.h). For others, every worker computes whole tiles of y from its own
+ * packed operands, without barriers. The tiling depends on the number of workers, but no element's
+ * bits do: see gemm.h.
  */
 #include <string.h>
 
@@ -92,8 +90,7 @@ void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, 
     store(&a->y, at, x, n);
 }
 
-/* Rows at.i + i .. of a tile, which x holds as they are stored, are stored as columns, too: what of
- * them is below the diagonal. */
+/* Stores rows at.i + i .. of a tile, given in x, as columns also: the part below the diagonal. */
 static void mirror_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
                         int64_t i, int64_t rows, const float *x)
 {
@@ -204,7 +201,7 @@ static void finish_strip(const gemm_job *job, gemm_block at, float *x, int64_t l
     finish_rows(w->args, w->shape, w->entry, at, x, ld, spare, spare + at.cols);
 }
 
-/* Sums that go on from one part of k to the next need room, which only y has. */
+/* Sums that continue from one part of k to the next need storage, which only y has. */
 static bool holds_sums(const hpc_matmul_args *a)
 {
     return (a->y.dtype == HPC_F32 || a->y.dtype == HPC_I32) && !a->y.adds;
@@ -258,7 +255,7 @@ static int refuse(const char *why)
     return hpc_fail(HPC_E_UNSUPPORTED, "matmul_" HPC_ISA_TEXT " %s", why);
 }
 
-/* Of i8, sums are stored as they are. */
+/* Sums of i8 are stored unscaled. */
 static int check_bytes(const hpc_matmul_args *a)
 {
     bool bytes = a->a.dtype == HPC_I8 && a->b.dtype == HPC_I8 && a->y.dtype == HPC_I32;

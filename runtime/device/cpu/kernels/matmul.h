@@ -1,13 +1,13 @@
 /*
- * matmul.h: what the kinds of products share.
+ * matmul.h: shared by the kinds of products: the test for plain results, and the epilogue.
  */
 #ifndef HPC_CPU_MATMUL_H
 #define HPC_CPU_MATMUL_H
 
 #include "runtime/device/cpu/kernels/isa.h"
 
-/* Nothing is done to the sums: they may come to be where they are stored. (Of a symmetric result
- * they come with others above the diagonal, which another worker stores.) */
+/* True if results are the unchanged sums, so that they can be accumulated in place. (A symmetric
+ * result is not plain: sums above the diagonal belong to another worker.) */
 static inline bool matmul_is_plain(const hpc_matmul_args *a)
 {
     bool sums = a->y.dtype == HPC_F32 || a->y.dtype == HPC_I32;
@@ -21,7 +21,7 @@ static inline bool matmul_is_plain(const hpc_matmul_args *a)
 void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
                                 float *spare, int64_t n);
 
-/* Of packed block formats. (matmul_bytes.c) */
+/* Selector for packed block formats. (matmul_bytes.c) */
 int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * matmul_bytes.c: products with packed block formats: the rows are rounded
- * once, by all workers, and then each computes whole columns of tiles.
+ * matmul_bytes.c: products with packed block formats: all workers round the rows once, then each
+ * computes whole columns of tiles.
  */
 #include <string.h>
 

@@ -78,7 +78,7 @@ static inline void narrow(uint16_t *restrict dst, const float *restrict src, int
     }
 }
 
-/* Elements at .. at+n-1 as f32: where they are if they are f32 (any n), else in `buffer`. */
+/* Elements at .. at+n-1 as f32: in place if they are f32 (then any n), else in `buffer`. */
 __attribute__((warn_unused_result)) static inline const float *
 load(float *buffer, const hpc_tensor *t, int64_t at, int64_t n)
 {
@@ -90,13 +90,13 @@ load(float *buffer, const hpc_tensor *t, int64_t at, int64_t n)
     return buffer;
 }
 
-/* Where to compute elements from `at` on before they are put: in place where that is right. */
+/* Where to compute elements from `at` on before `put`: in place if possible, else in `buffer`. */
 static inline float *place(float *buffer, const hpc_tensor *t, int64_t at)
 {
     return t->dtype == HPC_F32 && !t->adds ? (float *)t->data + at : buffer;
 }
 
-/* The reverse of load. Nothing happens if src is where they belong. */
+/* The reverse of load. Does nothing if src is their place in t. */
 static inline void store(const hpc_tensor *t, int64_t at, const float *src, int64_t n)
 {
     if (t->dtype == HPC_BF16)
@@ -107,7 +107,7 @@ static inline void store(const hpc_tensor *t, int64_t at, const float *src, int6
         memmove((float *)t->data + at, src, (size_t)n * sizeof *src);
 }
 
-/* Stores n <= CHUNK results; where t adds, what is there is first added to src. */
+/* Stores n <= CHUNK results; if t adds, adds its old elements to src first. */
 static inline void put(const hpc_tensor *t, int64_t at, float *src, int64_t n)
 {
     if (t->adds) {

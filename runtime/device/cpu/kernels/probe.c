@@ -1,9 +1,7 @@
 /*
- * probe.c: the limits of one instruction set: multiply-adds that never leave
- * the registers, and memory that is read as fast as it comes.
- *
- * Chains are as many as it takes to hide the latency of a multiply-add on every
- * unit, and few enough to leave registers for its operands.
+ * probe.c: the limits of one instruction set: multiply-adds in registers, and memory bandwidth. The
+ * number of chains hides the latency of a multiply-add on every unit, and leaves registers for the
+ * operands.
  */
 #include "runtime/device/cpu/kernels/isa.h"
 #include "runtime/device/cpu/kernels/tiles.h"

@@ -1,5 +1,5 @@
 /*
- * table.c: the kernels of one instruction set, as a device offers them.
+ * table.c: the table of kernels of one instruction set.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

@@ -11,7 +11,7 @@
 
 typedef uint16_t bf16;
 
-/* An operand: f32 (rounded to bf16 as it is packed), bf16 or i8. */
+/* An operand: f32 (rounded to bf16 when packed), bf16 or i8. */
 typedef struct source {
     const void *data;
     hpc_dtype type;
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) const void *at_of(source s, int64_t
  * stream in them: as in gemm_pack.c, but it takes less time to pack one. */
 enum { AHEAD = 32 };
 
-/* Elements at .. of a row as 16 words; those behind the first n are zeros. */
+/* Elements at .. of a row as 16 units; those from n on are zeros. */
 static inline __attribute__((always_inline)) __m512i load_row(source s, int64_t at, int64_t n)
 {
     const void *x = at_of(s, at);
@@ -292,7 +292,7 @@ static inline __m512i magnitudes(__m512i pairs)
     return _mm512_and_si512(pairs, _mm512_set1_epi32(0x7fff7fff));
 }
 
-/* Words of a block, of 16 columns each, and behind them what these are scaled by. */
+/* Units of a block, each of 16 columns, followed by the columns' scales. */
 static inline __attribute__((always_inline)) void fix_columns(__m512i r[GEMM_FIXED_WORDS])
 {
     __m512i most = magnitudes(r[0]);
@@ -304,7 +304,7 @@ static inline __attribute__((always_inline)) void fix_columns(__m512i r[GEMM_FIX
     r[16] = _mm512_castps_si512(scale);
 }
 
-/* A block of one row, and its scale behind it. */
+/* A block of one row, followed by its scale. */
 static inline __attribute__((always_inline)) void store_fixed_row(uint32_t *to, __m512i row)
 {
     __m512i x = magnitudes(row);

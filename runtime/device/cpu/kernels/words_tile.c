@@ -1,6 +1,6 @@
 /*
- * words_tile.c: register tiles that multiply words of 32 bits along k: a row of
- * AVX-512 or a tile of AMX, and pairs of 16 bits by what else there is.
+ * words_tile.c: register tiles of products in pack units of 32 bits along k: AVX-512 vectors or AMX
+ * tiles, and pairs of 16 bits on other instruction sets.
  */
 #include <string.h>
 
@@ -242,7 +242,7 @@ static inline __attribute__((always_inline)) void pair_rows(float *restrict c, i
             _mm512_storeu_ps(c + i * c_ld + q, _mm512_load_ps(sums + i * WORD_COLS + q));
 }
 #else
-#define pair_rows integer_rows /* there are none */
+#define pair_rows integer_rows /* this instruction set has no separate loop for pairs */
 #endif
 
 static inline __attribute__((always_inline)) void tile_rows(float *c, int64_t c_ld,

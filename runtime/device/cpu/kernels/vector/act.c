@@ -1,6 +1,6 @@
 /*
- * act.c: activations, alone (act) and gating another value (glu), and their
- * gradients. All by rows, ragged tensors by their live elements.
+ * act.c: activations, alone (act) and as the gate of another value (glu), and their gradients. All
+ * work by rows, on the live elements of ragged tensors.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
@@ -17,7 +17,7 @@ static inline float gelu_sigmoid(float x)
     return vec_sigmoid(x * (GELU_SLOPE + GELU_SLOPE * GELU_CUBIC * (x * x)));
 }
 
-/* s: gelu_sigmoid(x). Of NaN it is that of a bound: it is the value beside it that stays NaN. */
+/* s: gelu_sigmoid(x). A NaN x gives the slope of a bound; the other factor stays NaN. */
 static inline float gelu_slope(float x, float s)
 {
     float t = vec_within(x, 16); /* beyond, the slope is 1 and 0, but powers overflow */
@@ -36,7 +36,7 @@ static inline float silu_slope(float x, float s)
     return s * (1 + x * (1 - s));
 }
 
-/* A NaN stays one, in ReLU too. */
+/* A NaN stays NaN, also in ReLU. */
 static inline __attribute__((always_inline)) float value(float x, const int act)
 {
     switch (act) {

@@ -1,10 +1,8 @@
 /*
- * attend_few.c: the two products of attention for few rows, as in decoding:
- * keys are turned in registers and values read where they lie, so that each
- * byte of the cache is loaded once for several rows, and nothing is packed.
- *
- * Elements are the chains of multiply-adds that cpu_gemm makes of f32, in the
- * same order: same bits.
+ * attend_few.c: the two products of attention for few rows, as in decoding. Keys are transposed in
+ * registers and values read in place, so that each byte of the cache is loaded once for several
+ * rows, and nothing is packed. Every element is the chain of multiply-adds that cpu_gemm computes
+ * in f32, in the same order, so the bits are the same.
  */
 #include "runtime/device/cpu/kernels/attend.h"
 #include "runtime/device/cpu/kernels/lanes.h"

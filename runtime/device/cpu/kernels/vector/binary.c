@@ -1,6 +1,6 @@
 /*
- * binary.c: sums, differences and products of two tensors, the second one
- * spread over the first, and scaling. By rows of the first.
+ * binary.c: sums, differences and products of two tensors, the second broadcast to the first, and
+ * scaling. By rows of the first.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

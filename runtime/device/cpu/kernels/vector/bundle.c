@@ -1,5 +1,5 @@
 /*
- * bundle.c: several tensors into one, part by part. It moves bits, whatever they mean.
+ * bundle.c: concatenates several tensors part by part. It copies bits of any type.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * copy.c: the same elements in another dtype or place, and fills. Both by rows. Layouts for
- * products are pack.c's.
+ * copy.c: copies with conversion of dtype, and fills, both by rows. pack.c makes layouts for
+ * products.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -35,7 +35,7 @@ static int copy_run(const hpc_launch *l, const void *args)
 int HPC_WIDTH(cpu_copy)(hpc_plan *p, int workers, const hpc_copy_args *a)
 {
     unsigned same = 1u << a->x.dtype;
-    /* Integers and block formats pass as they are; only from what has fractions to anything. */
+    /* Integers and block formats are copied unchanged; only real types convert to any type. */
     bool real = hpc_dtype_get((hpc_dtype)a->x.dtype)->real;
 
     (void)workers;

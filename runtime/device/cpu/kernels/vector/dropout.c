@@ -1,6 +1,6 @@
 /*
- * dropout.c: elements dropped at random, by global index, so that whoever computes an element
- * again, in whatever piece, drops the same ones.
+ * dropout.c: random dropout by global index, so that recomputation of an element in any partition
+ * drops the same ones.
  */
 #include "runtime/base/philox.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -32,7 +32,8 @@ static draw draw_of(const hpc_dropout_args *a)
     return d;
 }
 
-/* Numbers of elements at .. at+n-1: one run if rows follow each other in the global index too. */
+/* Random numbers of elements at .. at+n-1: one run if rows are also adjacent in the global
+ * index. */
 static void draw_chunk(uint16_t *out, const draw *d, int64_t at, int64_t n)
 {
     for (int64_t done = 0, part; done < n; done += part) {

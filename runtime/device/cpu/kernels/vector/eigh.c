@@ -76,7 +76,7 @@ static scratch scratch_of(void *own, int64_t n)
                      .ld = ld};
 }
 
-/* The lower triangle, and the blocks on the diagonal made whole; whether it is finite. */
+/* Reads the lower triangle and completes the blocks on the diagonal. False if it is not finite. */
 static bool read_matrix(scratch *s, const hpc_tensor *x, int64_t matrix)
 {
     float buffer[CHUNK];

@@ -1,10 +1,9 @@
 /*
- * gather.c: rows taken by index, and put or added by index.
- *
- * A row of y gets what is added to it in the order of x's rows: worker 0 first links the rows of x
- * that go to the same row of y; then every worker, for its columns, sums along the links in f32 and
- * rounds once. Rows that are put need no links: a worker puts those of its part of y in their
- * order, and the last one stays. So a token costs what it writes, however long the cache is.
+ * gather.c: rows gathered by index, and scattered or added by index. A row of y receives its terms
+ * in the order of x's rows: worker 0 first links the rows of x that go to the same row of y; then
+ * every worker, for its columns, sums along the links in f32 and rounds once. Rows that are set
+ * need no links: each worker sets those of its part of y in order, and the last one stays. So the
+ * cost of a token depends on the bytes written, not on the length of the cache.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

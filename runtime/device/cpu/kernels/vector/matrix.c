@@ -1,6 +1,6 @@
 /*
- * matrix.c: sums of matrices with multiples of the unit, functions of numbers,
- * and matrices as batches of blocks. One pass over memory each.
+ * matrix.c: linear combinations of matrices and the identity, element-wise functions, and matrices
+ * as batches of blocks. One pass over memory each.
  */
 #include <math.h>
 
@@ -72,7 +72,7 @@ static int combine_alike(const hpc_launch *l, const void *args)
     return 0;
 }
 
-/* Rows r.. and columns c.. of y, a square or what the edge leaves of it. */
+/* A square of y at row r and column c, cut off at the edge. */
 static void combine_square(const hpc_combine_args *a, int64_t matrix, int64_t r, int64_t c)
 {
     int64_t m = a->y.extent[a->y.rank - 2], n = hpc_tensor_cols(&a->y);

@@ -1,6 +1,5 @@
 /*
- * nop.c: the instruction that does nothing, to measure what an instruction
- * costs.
+ * nop.c: the instruction that does nothing, to measure the overhead of an instruction.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

@@ -172,7 +172,7 @@ static moments stats_of(const hpc_norm_grad_args *a, int64_t r)
     return (moments){s[0], s[1]};
 }
 
-/* What a row's gradient takes, in pieces: weights of 1 where there are none. */
+/* Inputs of a row's gradient, a piece at a time: weights of 1 if w is absent. */
 typedef struct piece {
     float x_buffer[CHUNK], dy_buffer[CHUNK], w_buffer[CHUNK];
     const float *x, *dy, *w;
@@ -213,9 +213,9 @@ static void piece_sums(const piece *p, moments m, double *along, double *mean)
     }
 }
 
-enum { ROWS_TOGETHER = 16 }; /* whose sums are of f32, before they join the others in f64 */
+enum { ROWS_TOGETHER = 16 }; /* rows summed in f32 before their sum is added in f64 */
 
-/* Where sums of rows together are: dw, then db, each where it is wanted. */
+/* Sums of a group of rows: dw, then db, each only if requested. */
 typedef struct sums {
     float *w, *b;
 } sums;

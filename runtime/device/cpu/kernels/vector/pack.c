@@ -1,6 +1,6 @@
 /*
- * pack.c: matrices into PANEL16, the layout in which products read them without
- * packing. Nothing is converted.
+ * pack.c: packs matrices into PANEL16, the layout that products read in place. The type does not
+ * change.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 

@@ -1,9 +1,7 @@
 /*
- * pick.c: elements taken by index out of a tensor, and put back among zeros.
- *
- * Both are bound by the lines that they touch: with one element of ten picked nearly every line of
- * the tensor is. A worker that spreads owns a stretch of y, and finds its part of the index, which
- * ascends, by bisection.
+ * pick.c: elements taken from a tensor by index, and scattered into zeros. Both are bound by the
+ * cache lines that they touch: with one element of ten picked, nearly every line of the tensor. A
+ * worker that scatters owns a range of y, and finds its part of the ascending index by bisection.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -15,7 +13,7 @@ static int past_the_end(const char *op, const int32_t *index, int64_t i, int64_t
 
 /* ---- pick ------------------------------------------------------------------------------- */
 
-/* Whether all of them lie within n. */
+/* True if all indices are below n. */
 static bool within(const int32_t *index, int64_t count, int64_t n)
 {
     int32_t most = -1;

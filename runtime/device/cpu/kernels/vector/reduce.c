@@ -1,9 +1,7 @@
 /*
- * reduce.c: sums, sums of squares, maxima and the test for finite values, over
- * everything, over rows or over columns.
- *
- * Within CHUNK elements sums are in f32, in 16 interleaved chains; between chunks in f64. Which
- * chunks there are follows from shapes alone, so no bit depends on the number of workers.
+ * reduce.c: sums, sums of squares, maxima and the test for finite values, over everything, over
+ * rows or over columns. Within CHUNK elements sums are in f32, in 16 interleaved chains; between
+ * chunks in f64. The chunks follow from shapes alone, so no bit depends on the number of workers.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * rope.c: rotary positions. The angles of a token are computed once for all of
- * its heads that a worker has.
+ * rope.c: rotary position embedding. A worker computes the angles of a token once for all of its
+ * heads.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
@@ -64,7 +64,7 @@ static void turn_neighbours(const hpc_rope_args *a, int64_t at, const turns *t)
     put(&a->y, from, y, 2 * t->n);
 }
 
-/* What partial rotation leaves as it is. */
+/* Copies the elements that partial rotation leaves unchanged. */
 static void copy_rest(const hpc_rope_args *a, int64_t at, int64_t n)
 {
     float buffer[CHUNK], y_buffer[CHUNK];

@@ -1,7 +1,6 @@
 /*
- * update.c: the pointwise updates of SGD and AdamW, AdamW's two halves, and the
- * test of a number that lets them happen. Elements are shared out flat, in whole
- * cache lines.
+ * update.c: element-wise updates of SGD and AdamW, the two parts of AdamW, and the test that
+ * enables them. Elements are divided among workers in whole cache lines.
  */
 #include <math.h>
 
