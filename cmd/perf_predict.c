@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/predict.h"
+#include "infer/pairs/pairs.h"
 
 enum {
     MANY = 1000, /* results: a longer log is written without line breaks */
@@ -83,7 +84,7 @@ static int open_all(prediction *x)
     const predict_options *o = x->o;
     int rc;
     TRY(predict_open_model(&x->model, o->model));
-    if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
+    if (o->language) TRY(hpc_pairs_open(&x->language, o->language, NULL, 0));
     x->ask.language = x->language;
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
