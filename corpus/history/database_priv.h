@@ -32,7 +32,7 @@ struct perf_db {
     int64_t session;                  /* of new samples; 0: none */
 };
 
-/* database.c */
+/* database_sql.c */
 int perf_refused(const perf_db *d, int code); /* maps a code of SQLite to a code of ours */
 int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql);
 int perf_run(perf_db *d, const char *sql);

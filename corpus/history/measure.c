@@ -15,13 +15,6 @@ bool history_is_counted(const history_metric *m)
     return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
 }
 
-bool history_wants(const history_options *o, history_kind kind)
-{
-    for (int k = 0; k < o->metrics; k++)
-        if (o->metric[k].kind == kind) return true;
-    return false;
-}
-
 void history_run_release(history_run *r)
 {
     hpc_buf_release(&r->log);

@@ -209,3 +209,10 @@ bool history_counts_add(history_counts *c, const char *text)
     *c = sums;
     return true;
 }
+
+bool history_wants(const history_options *o, history_kind kind)
+{
+    for (int k = 0; k < o->metrics; k++)
+        if (o->metric[k].kind == kind) return true;
+    return false;
+}

@@ -60,7 +60,8 @@ int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most);
 /* The reason of a failure as a phrase; "": success. */
 void history_failure(char out[128], const hpc_proc_result *r);
 
-/* ---- metric.c: files of cachegrind ---- */
+/* ---- metric.c: kinds of metrics, and files of cachegrind ---- */
+bool history_wants(const history_options *o, history_kind kind); /* a metric has this kind */
 enum { HISTORY_EVENTS = 16 };
 typedef struct history_events { /* columns of a file */
     char kind[HISTORY_EVENTS];  /* 'i': instructions; '1', 'L': misses; 0: other */
@@ -106,7 +107,6 @@ typedef struct history_run {
     int64_t hot_n;
 } history_run;
 bool history_is_counted(const history_metric *m); /* counted by valgrind */
-bool history_wants(const history_options *o, history_kind kind);
 /* One run for all counted metrics, under valgrind, or for all others, plain. */
 int history_measure(history_run *out, const history_work *w, const char *folder, bool counted);
 void history_run_release(history_run *r);

@@ -53,9 +53,6 @@ typedef struct perf_report {
  * matches the options. */
 int perf_report_load(perf_report *r, const perf_report_options *o);
 void perf_report_release(perf_report *r);
-/* Writes folder/index.html, and one PNG per series with gnuplot. *plots false: gnuplot is not
- * installed, and only the page was written. */
-int perf_report_save(bool *plots, const perf_report *r, const char *folder);
 
 /* Texts that all formats share. */
 enum { PERF_REPORT_TEXT = 64 };
@@ -79,5 +76,10 @@ int perf_report_plot(hpc_plot *out, hpc_arena *a, const perf_shown *s);
 
 /* ---- report_page.c ---- */
 int perf_report_page(hpc_buf *out, const perf_report *r);
+
+/* ---- report_save.c ---- */
+/* Writes folder/index.html, and one PNG per series with gnuplot. *plots false: gnuplot is not
+ * installed, and only the page was written. */
+int perf_report_save(bool *plots, const perf_report *r, const char *folder);
 
 #endif

@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
+#include "infer/perf/scan.h"
 
 static bool ends_with(const char *text, const char *end)
 {

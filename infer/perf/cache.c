@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 const char *hpc_perf_skip_name(hpc_perf_skip s)
 {

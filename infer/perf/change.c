@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 void hpc_perf_change_release(hpc_perf_change *c)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static int kind_of(const char *word, size_t n)
 {

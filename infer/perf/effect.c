@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct renamed {
     uint32_t from, to;

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 #include "infer/perf/work.h"
+#include "runtime/source/diff.h"
 
 typedef struct called { /* a function by a name, from a loop of that depth at most */
     uint32_t name;

@@ -10,97 +10,13 @@
 #ifndef HPC_PERF_FEATURE_H
 #define HPC_PERF_FEATURE_H
 
-#include "infer/perf/change.h"
 #include "corpus/history/hot_line.h"
+#include "infer/perf/change.h"
+#include "infer/perf/event.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- events ------------------------------------------------------------------------------- */
-typedef enum hpc_perf_event_kind {
-    HPC_PERF_LOOP, /* for, while, do; what is handed to parallel_for and its like */
-    HPC_PERF_SAME_BOUND,
-    HPC_PERF_CALL,
-    HPC_PERF_ALLOCATE,
-    HPC_PERF_FREE,
-    HPC_PERF_COPY,      /* of a block of memory */
-    HPC_PERF_BY_VALUE,  /* of an object: a parameter, an element in a loop over a container */
-    HPC_PERF_REFERENCE, /* the same without a copy */
-    HPC_PERF_IO,
-    HPC_PERF_LOCK,
-    HPC_PERF_ATOMIC,
-    HPC_PERF_MATH,
-    HPC_PERF_INDIRECT, /* std::function, virtual, dynamic_cast */
-    HPC_PERF_INSERT,   /* into a container */
-    HPC_PERF_LOOKUP,
-    HPC_PERF_SCAN, /* goes through all of a string or container: strlen, find, erase */
-    HPC_PERF_SORT,
-    HPC_PERF_MESSAGE,
-    HPC_PERF_COLLECTIVE,
-    HPC_PERF_SYNCHRONISE,
-    HPC_PERF_LAUNCH,
-    HPC_PERF_DIVIDE,
-    HPC_PERF_ARITHMETIC,
-    HPC_PERF_LOAD,
-    HPC_PERF_STORE,
-    HPC_PERF_STRIDED, /* the innermost loop does not go through neighbours in memory */
-    HPC_PERF_GATHER,
-    HPC_PERF_BRANCH,
-    HPC_PERF_EXIT, /* return, break, goto; `return` at the end of a function is none */
-    HPC_PERF_RECURSE,
-    HPC_PERF_THROW,
-    HPC_PERF_WAIT,
-    HPC_PERF_THREAD_INDEX, /* an array indexed by the number of a thread */
-    HPC_PERF_PADDING,
-    HPC_PERF_PARALLEL,
-    HPC_PERF_WORKSHARE,
-    HPC_PERF_SIMD,
-    HPC_PERF_COLLAPSE,
-    HPC_PERF_DYNAMIC,
-    HPC_PERF_STATIC,
-    HPC_PERF_REDUCTION,
-    HPC_PERF_SERIAL, /* critical, ordered, single, master */
-    HPC_PERF_TARGET,
-    HPC_PERF_UNROLL,
-    HPC_PERF_NOWAIT,
-    HPC_PERF_DOUBLE,
-    HPC_PERF_SINGLE,
-    HPC_PERF_HALF,
-    HPC_PERF_WIDE,
-    HPC_PERF_NARROW,
-    HPC_PERF_INTEGER,
-    HPC_PERF_CONST,
-    HPC_PERF_RESTRICT,
-    HPC_PERF_INLINE,
-    HPC_PERF_NOINLINE,
-    HPC_PERF_VOLATILE,
-    HPC_PERF_FLAG_O0, /* in files that say how to build */
-    HPC_PERF_FLAG_O1,
-    HPC_PERF_FLAG_O2,
-    HPC_PERF_FLAG_O3,
-    HPC_PERF_FLAG_DEBUG, /* a build type or macro */
-    HPC_PERF_FLAG_RELEASE,
-    HPC_PERF_FLAG_SYMBOLS, /* -g */
-    HPC_PERF_FLAG_SANITIZE,
-    HPC_PERF_FLAG_PROFILE,
-    HPC_PERF_FLAG_NDEBUG,
-    HPC_PERF_FLAG_MACHINE, /* -march, -mavx2, ... */
-    HPC_PERF_FLAG_FAST_MATH,
-    HPC_PERF_FLAG_OPENMP,
-    HPC_PERF_FLAG_LTO,
-    HPC_PERF_FLAG_SLOW, /* -fno-inline, -fno-vectorize, ... */
-    HPC_PERF_EVENTS
-} hpc_perf_event_kind;
-
-typedef struct hpc_perf_event {
-    uint32_t line, at, n; /* its word in the text */
-    uint32_t name;        /* its hash */
-    float times;          /* it happens in a call; loops without numbers go round 64 times */
-    uint8_t kind, depth;  /* loops around it */
-    bool inner;           /* in an innermost loop */
-    bool touched;         /* its word is new, or is gone */
-} hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
 enum { HPC_PERF_FEATURES = 167 };

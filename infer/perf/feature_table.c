@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct row {
     hpc_perf_feature feature;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 enum { AROUND = 3 }; /* lines that are near */
 

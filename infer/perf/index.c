@@ -3,7 +3,7 @@
  * what it counts with stands in the last index of C, in the first of Fortran, and is not
  * multiplied.
  */
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 typedef struct use { /* of a variable in one index */
     bool there, multiplied, indirect;

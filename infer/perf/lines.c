@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 typedef struct lines {
     uint64_t *hash;

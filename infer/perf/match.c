@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 static const hpc_git_id zero;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 static int say_work(hpc_buf *out, double value)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 static const char *const nouns[HPC_PERF_EVENTS] = {
     [HPC_PERF_LOOP] = "loop",

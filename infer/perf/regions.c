@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static int64_t code_at(const perf_scan *x, uint32_t at)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static bool is(const perf_scan *x, int64_t i, const char *word)
 {

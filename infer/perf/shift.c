@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct side {
     const hpc_perf_source *source;

@@ -5,7 +5,7 @@
  * Whether a type is costly to copy is not known: numbers, names of enumerations in capitals and
  * types of C are taken to be cheap.
  */
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static bool is_cheap(const perf_scan *x, int64_t i)
 {

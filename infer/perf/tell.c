@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "infer/perf/predict_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 /* What one more event costs as a rule, against others; the scale does not matter. */
 static const signed char cost[HPC_PERF_EVENTS] = {

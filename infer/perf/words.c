@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 enum {
     NOTHING = HPC_PERF_EVENTS,

@@ -4,7 +4,7 @@
 #ifndef HPC_PERF_WORK_H
 #define HPC_PERF_WORK_H
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 typedef struct perf_work perf_work; /* one version of what differs; memory is used again */
 int perf_work_create(perf_work **out, const perf_words *words); /* words are borrowed */

@@ -1,7 +1,7 @@
 /*
  * Tests of infer/perf/reason.c: sentences, their lines, and their order.
  */
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 #include "tests/perf/history.h"
 
 static const struct {

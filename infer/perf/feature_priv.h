@@ -1,11 +1,12 @@
 /*
- * sums.h: what is counted of the versions of one function, or of all of a change, before it becomes
- * a vector.
+ * feature_priv.h: sums of events over the versions of a function or of a change, from which its
+ * feature vector is computed.
  */
-#ifndef HPC_PERF_SUMS_H
-#define HPC_PERF_SUMS_H
+#ifndef HPC_PERF_FEATURE_PRIV_H
+#define HPC_PERF_FEATURE_PRIV_H
 
-#include "infer/perf/priv.h"
+#include "infer/perf/feature.h"
+#include "infer/perf/scan.h"
 
 typedef enum perf_measure { /* of an event */
                             PERF_COUNT,

@@ -1,74 +1,13 @@
 /*
- * priv.h: what the files of this folder share: versions of files as they are kept, the words that
- * cost time, and what happens in a function, in which loop.
+ * scan.h: functions as lists of events, and the words that stand for events.
  */
-#ifndef HPC_PERF_PRIV_H
-#define HPC_PERF_PRIV_H
+#ifndef HPC_PERF_SCAN_H
+#define HPC_PERF_SCAN_H
 
 #include "infer/perf/change.h"
-#include "infer/perf/feature.h"
+#include "infer/perf/event.h"
 #include "runtime/source/bracket.h"
-#include "runtime/source/diff.h"
 #include "runtime/source/pair.h"
-
-/* ---- cache.c: versions of files ------------------------------------------------------------- */
-typedef struct perf_part { /* a function, or what is in none */
-    uint64_t content;      /* of its code */
-    uint64_t bytes;        /* of its text, comments and white space too */
-} perf_part;
-typedef struct perf_kept perf_kept;
-struct perf_kept {
-    hpc_perf_source s; /* first: a source that is handed out is one of these */
-    hpc_git_id id;
-    uint64_t key;     /* of id and of what of the path matters */
-    perf_part *part;  /* of functions, then of what is in none */
-    size_t bytes;     /* of memory, about */
-    int64_t used;     /* the change that used it last */
-    perf_kept *chain; /* of the same slot */
-};
-static inline const perf_part *perf_part_of(const hpc_perf_source *s, int64_t function)
-{
-    const perf_kept *k = (const perf_kept *)(const void *)s;
-    return &k->part[function < 0 ? s->f.n : function];
-}
-enum { PERF_SLOTS = 4096 };
-struct hpc_perf_reader {
-    hpc_git *git;
-    hpc_perf_limits limits;
-    bool leaves_aside; /* files that the program does not contain */
-    const hpc_perf_program *program;
-    perf_kept *slot[PERF_SLOTS];
-    size_t bytes;        /* of all that is kept */
-    size_t change_bytes; /* of text, of this change */
-    int64_t change, read_n, kept_n;
-    hpc_git_changes diff;
-    hpc_buf scratch;
-    hpc_edits edits;
-};
-/* The file of that id; reads and parses it unless it is there. */
-int perf_cache_get(const hpc_perf_source **out, hpc_perf_reader *r, const hpc_git_id *id,
-                   const char *path);
-void perf_cache_trim(hpc_perf_reader *r); /* forgets what this change did not use */
-void perf_cache_free(hpc_perf_reader *r);
-
-/* ---- match.c: which is which ----------------------------------------------------------------- */
-/* Files of `diff` become those of out: what was renamed is one. */
-int perf_match_files(hpc_perf_change *out, hpc_perf_reader *r);
-int perf_match_functions(hpc_perf_change *out, hpc_perf_reader *r);
-
-/* ---- lines.c ----------------------------------------------------------------------------------
- */
-int perf_line_edits(hpc_perf_change *out, hpc_perf_function *f, hpc_perf_reader *r);
-
-/* ---- build.c ----------------------------------------------------------------------------------
- */
-bool perf_is_build(const char *path);
-int perf_build_words(hpc_tokens *out, const char *text, size_t n);
-
-/* ---- program.c --------------------------------------------------------------------------------
- */
-/* NULL ends the list; case does not matter. */
-bool perf_is_one_of(const char *word, size_t n, const char *const *list);
 
 /* ---- words.c ----------------------------------------------------------------------------------
  */
