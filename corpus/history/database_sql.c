@@ -3,7 +3,7 @@
  */
 #include "corpus/history/database_priv.h"
 
-int perf_refused(const perf_db *d, int code)
+int perf_refused(const hpc_history_db *d, int code)
 {
     if (code == SQLITE_NOMEM) return hpc_fail(HPC_E_NOMEM, "out of memory for %s", d->path.data);
     bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
@@ -11,13 +11,13 @@ int perf_refused(const perf_db *d, int code)
                     d->db ? sqlite3_errmsg(d->db) : sqlite3_errstr(code));
 }
 
-int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql)
+int perf_prepare(hpc_history_db *d, sqlite3_stmt **out, const char *sql)
 {
     int code = sqlite3_prepare_v2(d->db, sql, -1, out, NULL);
     return code == SQLITE_OK ? HPC_OK : perf_refused(d, code);
 }
 
-int perf_run(perf_db *d, const char *sql)
+int perf_run(hpc_history_db *d, const char *sql)
 {
     int code = sqlite3_exec(d->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? HPC_OK : perf_refused(d, code);

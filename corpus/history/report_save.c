@@ -21,7 +21,7 @@ static int picture_path(char out[PATH_MAX], const char *folder, const perf_shown
     return HPC_OK;
 }
 
-static int draw_series(const perf_report *r, const perf_shown *s, const char *folder)
+static int draw_series(const hpc_history_report *r, const perf_shown *s, const char *folder)
 {
     enum { WIDTH = 1500, HEIGHT = 560 };
     char path[PATH_MAX];
@@ -37,7 +37,7 @@ out:
     return rc;
 }
 
-int perf_report_save(bool *plots, const perf_report *r, const char *folder)
+int hpc_history_report_save(bool *plots, const hpc_history_report *r, const char *folder)
 {
     char path[PATH_MAX];
     hpc_buf page = {0};
