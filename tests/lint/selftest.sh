@@ -33,7 +33,7 @@ clean() { # lint
 planted() { # lint file message; text on standard input
     [ ! -f "$2" ] || cp "$2" "$scratch/saved"
     put "$2"
-    case $1 in link | globals | circles) rebuild ;; esac
+    case $1 in link | globals | circles | symbols) rebuild ;; esac
     if sh "tests/lint/$1.sh" "$build" >"$scratch/log" 2>&1; then
         flunk "$1 does not see what is wrong with $2 (expected: $3)"
     elif ! grep -qE "$3" "$scratch/log"; then
@@ -103,7 +103,7 @@ commit() { # subject
 }
 commit 'Begin' && git rev-parse HEAD >tests/lint/subjects_since
 rebuild
-for lint in format layers circles link globals sizes tree headers words tidy arm; do clean $lint; done
+for lint in format layers circles symbols link globals sizes tree headers words tidy arm; do clean $lint; done
 
 planted format runtime/base/bad.c 'bad.c:2' <<'END'
 /* bad.c: badly laid out. */
@@ -189,6 +189,16 @@ planted circles runtime/base/base.c 'runtime/base: circle by calls: (bad base|ba
 #include "runtime/base/base.h"
 int hpc_bad(void);
 int hpc_base_answer(void) { return hpc_bad(); }
+END
+rm runtime/base/bad.c
+put runtime/base/bad.c <<'END'
+int bad(void);
+int bad(void) { return 1; }
+END
+planted symbols runtime/device/bad.c 'bad is used by .* and does not begin with hpc_' <<'END'
+int bad(void);
+int hpc_bad(void);
+int hpc_bad(void) { return bad(); }
 END
 rm runtime/base/bad.c
 planted globals runtime/device/bad.c 'bad.o: hpc_bad_n in .bss' <<'END'
