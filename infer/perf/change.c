@@ -1,6 +1,5 @@
 /*
- * change.c: the change from one commit to another as a whole: which files, which functions, in
- * order.
+ * Change between two commits: its files and functions, in order.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
  * Opinion of a language model about commits: selection of changed functions, token budgets, and
- * the weighted mean over the functions of a commit. The model itself is behind classifier.h.
+ * the weighted mean over the functions of a commit. classifier.h is the interface to the model.
  */
 #include "infer/perf/language.h"
 

@@ -1,5 +1,5 @@
 /*
- * phrase.c: a feature and its value as a phrase that a programmer reads.
+ * Phrases for a feature and its value.
  */
 #include <math.h>
 #include <string.h>

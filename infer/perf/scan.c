@@ -1,8 +1,8 @@
 /*
- * scan.c: a function of C or its family as a list of events: what it does, and in how many loops.
+ * Events of a function in C and related languages, in one pass over its tokens.
  *
- * One walk over its code tokens. What a name is, is guessed from how it stands: before a
- * parenthesis it is called, before a bracket it is an array. Fortran is scan_fortran.c's.
+ * The syntax around a name decides its meaning: a name before a parenthesis is called, one before a
+ * bracket is an array. Fortran is in scan_fortran.c.
  */
 #include <math.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool is_member(const perf_scan *x, int64_t i)
     return PERF_IS(x, i - 1, ".") || PERF_IS(x, i - 1, "->") || PERF_IS(x, i - 1, "::");
 }
 
-/* Behind "<...>" at i, or i. */
+/* After "<...>" at i, or i. */
 static int64_t behind_angles(const perf_scan *x, int64_t i)
 {
     int64_t open = 0;
@@ -78,7 +78,7 @@ static bool is_body(const perf_scan *x, int64_t i)
     return x->function >= 0 && perf_token(x, i)->at > x->s->f.item[x->function].body_at;
 }
 
-/* `T name(`: a declaration, where `return name(` is none. */
+/* `T name(` declares; `return name(` does not. */
 static bool is_declared(const perf_scan *x, int64_t i)
 {
     const hpc_token *before = token_at(x, i - 1);
@@ -162,7 +162,7 @@ static int choose(perf_scan *x, int64_t i)
     return rc;
 }
 
-/* Whether what is in [lo, hi) gives up: that is rarely come to. */
+/* Tokens [lo, hi) report an error or exit, and so rarely run. */
 static bool gives_up(const perf_scan *x, int64_t lo, int64_t hi)
 {
     static const char *const names[] = {"exit",  "abort", "throw", "die",    "fatal",  "panic",
@@ -232,7 +232,7 @@ static int name(perf_scan *x, int64_t *subscript, int64_t i)
 /* ---- operators ---------------------------------------------------------------------------------
  */
 
-/* Whether what stands before i is a value: then '*' is a product and '-' a difference. */
+/* A value precedes i, so that '*' is a product and '-' a difference. */
 static bool behind_value(const perf_scan *x, int64_t i)
 {
     const hpc_token *t = token_at(x, i - 1);

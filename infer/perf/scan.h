@@ -11,16 +11,15 @@
 
 /* ---- words.c ----------------------------------------------------------------------------------
  */
-enum {                       /* when a word counts */
-       PERF_WORD_CALLED = 1, /* before a parenthesis */
-       PERF_WORD_MEMBER = 2, /* and behind '.', '->' or '::' */
-       PERF_WORD_ALONE = 4,  /* anywhere */
-       PERF_WORD_CPP = 8,    /* not in C or Fortran */
-       PERF_WORD_TYPE =
-           16, /* the name of a type that is not copied for nothing, before a variable */
-       PERF_WORD_KEYWORD = 32, /* what is called before a parenthesis is not this */
-       PERF_WORD_SCALAR = 64,  /* a type of one number */
-       PERF_WORD_FORTRAN = 128 /* in Fortran alone */
+enum {                         /* conditions under which a word counts */
+       PERF_WORD_CALLED = 1,   /* before a parenthesis */
+       PERF_WORD_MEMBER = 2,   /* and after '.', '->' or '::' */
+       PERF_WORD_ALONE = 4,    /* anywhere */
+       PERF_WORD_CPP = 8,      /* not in C or Fortran */
+       PERF_WORD_TYPE = 16,    /* type that is expensive to copy, before a variable */
+       PERF_WORD_KEYWORD = 32, /* not called, even before a parenthesis */
+       PERF_WORD_SCALAR = 64,  /* a type of a single number */
+       PERF_WORD_FORTRAN = 128 /* only in Fortran */
 };
 typedef struct perf_word {
     uint32_t hash;
@@ -31,36 +30,36 @@ typedef struct perf_words {
     perf_word c[PERF_WORD_SLOTS], fortran[PERF_WORD_SLOTS];
 } perf_words;
 void perf_words_init(perf_words *w);
-/* What a token of that spelling says; how 0: nothing. */
+/* The word with this hash; how 0: none. */
 perf_word perf_word_find(const perf_word *slot, uint32_t hash);
 
-/* ---- scan.c: a function as a list of events -----------------------------------------------------
+/* ---- scan.c: events of a function -----------------------------------------------------
  */
-typedef struct perf_region { /* what runs again and again: a loop */
-    uint32_t from;           /* from this byte on; what begins a loop is done once */
+typedef struct perf_region { /* repeated code: a loop */
+    uint32_t from;           /* first repeated byte; the initialization of a loop is before */
     uint32_t end, at, line;
-    uint32_t variable; /* the hash of what it counts with; 0: unknown */
-    uint64_t bound;    /* of how far it goes; 0: unknown */
-    float trips;       /* how often it goes round: what numbers say, or PERF_TRIPS */
-    bool inner;        /* no other is inside */
+    uint32_t variable; /* hash of the loop variable; 0: unknown */
+    uint64_t bound;    /* hash of its bound; 0: unknown */
+    float trips;       /* trip count from literals, or PERF_TRIPS */
+    bool inner;        /* contains no other */
 } perf_region;
 enum { PERF_TRIPS = 64 };
 enum { PERF_DEPTH = 15, PERF_OPEN = 64 };
-typedef struct perf_number { /* a name that stands for a number all over a file */
+typedef struct perf_number { /* a name with one constant value in a file */
     uint32_t name;
     double value;
 } perf_number;
 typedef struct perf_scan {
     const perf_words *words;
-    const perf_number *number; /* by name; those that loops may go by */
+    const perf_number *number; /* by name; possible loop bounds */
     int64_t numbers_n;
     const hpc_perf_source *s;
     int64_t function;
     bool fortran, cpp;
-    hpc_buf code;   /* int64_t: the code tokens, by index in s->t */
+    hpc_buf code;   /* int64_t: indices of code tokens in s->t */
     int64_t n;      /* of them */
-    int32_t *mate;  /* of each: the bracket that closes or opens it, or -1 */
-    uint8_t *depth; /* of each: loops around it */
+    int32_t *mate;  /* by token: the matching bracket, or -1 */
+    uint8_t *depth; /* by token: number of enclosing loops */
     int64_t mate_cap, depth_cap;
     perf_region *region; /* by `from` */
     int64_t regions_n, regions_cap;
@@ -68,20 +67,20 @@ typedef struct perf_scan {
     int64_t events_n, events_cap;
     hpc_loops loops;
     hpc_brackets brackets;
-    hpc_tokens own; /* of the function, what is no code too */
-    /* while it runs: */
+    hpc_tokens own; /* all tokens of the function, also outside code */
+    /* state of the scan: */
     int64_t i; /* in `code` */
     int32_t open[PERF_OPEN];
-    int32_t open_n; /* regions around i; deeper ones than PERF_OPEN are not told apart */
-    int64_t next;   /* region */
-    uint32_t choice[PERF_OPEN]; /* ends of the `switch`es around i */
+    int32_t open_n;             /* regions around i, at most PERF_OPEN */
+    int64_t next;               /* region */
+    uint32_t choice[PERF_OPEN]; /* ends of enclosing `switch` statements */
     int32_t choices_n;
     struct {
         uint32_t end;
-        float share;    /* of the times that come here, those that go on */
-    } guard[PERF_OPEN]; /* `if`s around i */
+        float share;    /* fraction of executions that enter it */
+    } guard[PERF_OPEN]; /* enclosing `if` statements */
     int32_t guards_n;
-    int64_t late; /* where what an `if` guards begins */
+    int64_t late; /* start of the statement of an `if` */
 } perf_scan;
 int perf_scan_run(perf_scan *x, const hpc_perf_source *s, int64_t function);
 void perf_scan_release(perf_scan *x);
@@ -96,20 +95,20 @@ static inline bool perf_is(const perf_scan *x, int64_t i, const char *word, size
     return t->n == n && __builtin_memcmp(x->s->text.data + t->at, word, n) == 0;
 }
 #define PERF_IS(x, i, word) perf_is(x, i, word, sizeof(word) - 1)
-/* An event at token i, named like it. */
+/* Adds an event named by token i. */
 int perf_event_add(perf_scan *x, hpc_perf_event_kind kind, int64_t i);
 int perf_scan_regions(perf_scan *x);                           /* regions.c */
-int perf_scan_index(perf_scan *x, int64_t *behind, int64_t i); /* index.c: an access at name i */
+int perf_scan_index(perf_scan *x, int64_t *behind, int64_t i); /* index.c: the access to name i */
 int perf_scan_directive(perf_scan *x);                         /* directive.c: at x->i */
-int perf_scan_build(perf_scan *x);                             /* build.c: all of it */
+int perf_scan_build(perf_scan *x);                             /* build.c: a whole file */
 int perf_scan_fortran(perf_scan *x);            /* scan_fortran.c: the token at x->i */
 int perf_scan_signature(perf_scan *x);          /* signature.c: parameters by value */
 int perf_scan_element(perf_scan *x, int64_t i); /* signature.c: the `for` at i, of a container */
-/* The hash of the last name of "A::f". */
+/* Hash of the last part of the name "A::f". */
 uint32_t perf_function_name(const hpc_perf_source *s, int64_t function);
-/* What a call of MPI at i is, or -1. */
+/* The event of an MPI call at i, or -1. */
 int perf_scan_message(const perf_scan *x, int64_t i);
-/* Whether the name at i is that of the function at hand. */
+/* The name at i is that of the scanned function. */
 bool perf_scan_is_itself(const perf_scan *x, int64_t i);
 
 #endif

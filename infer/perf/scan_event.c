@@ -1,6 +1,5 @@
 /*
- * Events added while a function is scanned, for all languages: how often they run, calls of MPI,
- * and recursion.
+ * Events of a scan in all languages: how often they run, calls of MPI, and recursion.
  */
 #include <math.h>
 #include <string.h>
