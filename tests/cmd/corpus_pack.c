@@ -2,6 +2,7 @@
  * Tests of `hpccoder corpus pack`: arguments, results, exit codes, and recovery after SIGKILL at
  * any moment.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "corpus/history/database.h"

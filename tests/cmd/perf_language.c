@@ -2,6 +2,7 @@
  * Tests of a language model in `hpccoder perf train` and `perf predict`: the repositories that it
  * is used for, its effect, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include "corpus/history/database.h"

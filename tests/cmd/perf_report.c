@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder perf report`: text, page and pictures.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include <math.h>

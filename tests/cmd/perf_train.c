@@ -2,6 +2,7 @@
  * Tests of `hpccoder perf train`: a repository where an allocation is added to a loop and removed
  * again, and its history.
  */
+/* tsan: left out, other tests start the same threads. */
 
 #include "tests/git/repository.h"
 

@@ -2,6 +2,7 @@
  * Tests of corpus/history/: collecting what commits cost, from repositories whose programs are
  * scripts of the shell.
  */
+/* tsan: left out, starts no thread. */
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of pairs of commits by the samples of a history, over several metrics.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of corpus/history/curve.c: what a history tells of its series, commit by commit.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/history/made.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * Tests of corpus/history/database.c and pairs.c: the database of a performance history, and which
  * changes of all its series count as slower, the same or faster.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

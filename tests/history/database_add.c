@@ -2,6 +2,7 @@
  * Tests of corpus/history/database_add.c: sessions, attempts and counts, and databases of older
  * versions.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

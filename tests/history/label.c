@@ -3,6 +3,7 @@
  * definitions, and by simulation: what intervals cover, how many discoveries are false, and how
  * many changes are found. HPC_TEST_LONG=1 simulates more.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of corpus/history/line.c: the order of the commits of a history, the base of each
  * comparison, and the treatment by pairs.c of commits whose builds have equal bytes.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of corpus/history/metric.c: what a metric is, and how it is read from what a run prints or
  * valgrind counts.
  */
+/* tsan: left out, starts no thread. */
 #include "corpus/history/history.h"
 #include "runtime/proc/proc.h"
 #include "tests/git/repository.h"

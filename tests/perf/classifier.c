@@ -1,6 +1,7 @@
 /*
  * Tests of infer/perf/language.c with a classifier of the test: interface calls, scores and errors.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/history.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * Tests of infer/perf/language.c with infer/pairs: functions of a commit that a model reads, its
  * input compared with that of training, independence of other commits, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/perf/history.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * `planted predict` prints every prediction; `planted measure [KERNEL]` prints the table stored as
  * tests/perf/planted/measured.csv.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/planted.h"
 
 #include <math.h>

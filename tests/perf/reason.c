@@ -1,6 +1,7 @@
 /*
  * Tests of infer/perf/reason.c: sentences, their lines, and their order.
  */
+/* tsan: left out, starts no thread. */
 #include "infer/perf/feature_priv.h"
 #include "tests/perf/history.h"
 
