@@ -10,11 +10,11 @@
 static int take_metrics(asked *a, const hpc_texts *given)
 {
     int rc = HPC_OK;
-    if (given->n > HISTORY_METRICS)
-        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d metrics", HISTORY_METRICS));
+    if (given->n > HPC_HISTORY_METRICS)
+        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d metrics", HPC_HISTORY_METRICS));
     for (int64_t k = 0; k < given->n; k++)
-        TRY(history_metric_parse(&a->metric[a->metrics++], given->item[k]));
-    if (given->n == 0) TRY(history_metric_parse(&a->metric[a->metrics++], "time"));
+        TRY(hpc_history_metric_parse(&a->metric[a->metrics++], given->item[k]));
+    if (given->n == 0) TRY(hpc_history_metric_parse(&a->metric[a->metrics++], "time"));
     for (int k = 0; k < a->metrics; k++)
         for (int i = 0; i < k; i++)
             if (strcmp(a->metric[k].name, a->metric[i].name) == 0)
@@ -41,7 +41,7 @@ out:
     return rc;
 }
 
-int asked_history(history_options *h, asked *a, const asked_measure *o)
+int asked_history(hpc_history_options *h, asked *a, const asked_measure *o)
 {
     int rc = HPC_OK;
     if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: the command to measure"));
@@ -81,6 +81,6 @@ void asked_say(void *user, const char *line)
 
 void asked_release(asked *a)
 {
-    for (int k = 0; k < a->metrics; k++) history_metric_release(&a->metric[k]);
+    for (int k = 0; k < a->metrics; k++) hpc_history_metric_release(&a->metric[k]);
     a->metrics = 0;
 }

@@ -9,7 +9,7 @@
 
 typedef struct asked { /* parsed options; texts live in the arena */
     hpc_arena *arena;
-    history_metric metric[HISTORY_METRICS];
+    hpc_history_metric metric[HPC_HISTORY_METRICS];
     int metrics;
     const char **environment;
     const char *command; /* for messages: "perf collect" */
@@ -23,7 +23,7 @@ typedef struct asked_measure { /* how to measure */
     bool again;
 } asked_measure;
 /* Sets all options of a collection but the repository and the range. Borrows the options. */
-int asked_history(history_options *h, asked *a, const asked_measure *o);
+int asked_history(hpc_history_options *h, asked *a, const asked_measure *o);
 void asked_say(void *user, const char *line); /* user: an asked; prints a note on stderr */
 void asked_release(asked *a);                 /* does not free the arena */
 

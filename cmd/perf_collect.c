@@ -13,7 +13,7 @@ typedef struct collect_options {
     bool all, json, quiet;
 } collect_options;
 
-static int parse_range(history_options *h, asked *a, const char *range)
+static int parse_range(hpc_history_options *h, asked *a, const char *range)
 {
     const char *dots = strstr(range, "..");
     size_t n = dots ? (size_t)(dots - range) : 0;
@@ -26,7 +26,7 @@ static int parse_range(history_options *h, asked *a, const char *range)
     return h->base ? HPC_OK : HPC_E_NOMEM;
 }
 
-static int parse_paths(history_options *h, asked *a, const hpc_texts *given)
+static int parse_paths(hpc_history_options *h, asked *a, const hpc_texts *given)
 {
     if (given->n == 0) return HPC_OK;
     const char **path = hpc_arena_alloc(a->arena, (size_t)given->n + 1, sizeof *path);
@@ -36,7 +36,7 @@ static int parse_paths(history_options *h, asked *a, const hpc_texts *given)
     return HPC_OK;
 }
 
-static int understand(history_options *h, asked *a, const collect_options *o)
+static int understand(hpc_history_options *h, asked *a, const collect_options *o)
 {
     int rc = HPC_OK;
     a->quiet = o->quiet;
@@ -59,7 +59,7 @@ typedef struct row {
 } row;
 enum { ROWS = 7 };
 
-static void rows_of(row out[ROWS], const history_result *r)
+static void rows_of(row out[ROWS], const hpc_history_result *r)
 {
     const row all[ROWS] = {{"commits", "commits", r->commits},
                            {"there", "  measured before", r->there},
@@ -71,7 +71,7 @@ static void rows_of(row out[ROWS], const history_result *r)
     memcpy(out, all, sizeof all);
 }
 
-static int report(const history_result *r, const collect_options *o)
+static int report(const hpc_history_result *r, const collect_options *o)
 {
     hpc_buf text = {0};
     row rows[ROWS];
@@ -108,8 +108,8 @@ static int report(const history_result *r, const collect_options *o)
 static int run(void *options, int argc, char **argv)
 {
     const collect_options *o = options;
-    history_options h = HISTORY_DEFAULTS;
-    history_result result;
+    hpc_history_options h = HPC_HISTORY_DEFAULTS;
+    hpc_history_result result;
     hpc_cmd_signals *signals = NULL;
     asked a = {0};
     int rc = HPC_OK;
@@ -122,7 +122,7 @@ static int run(void *options, int argc, char **argv)
     h.stop = hpc_cmd_signals_stop(signals);
     h.tell = asked_say;
     h.user = &a;
-    TRY(history_collect(&result, &h));
+    TRY(hpc_history_collect(&result, &h));
     TRY(report(&result, o));
 out:
     hpc_cmd_signals_end(signals);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/predict.h"
+#include "infer/pairs/pairs.h"
 
 enum {
     MANY = 1000, /* results: a longer log is written without line breaks */
@@ -16,15 +17,15 @@ typedef struct prediction { /* state of a run of the command */
     hpc_git *git;
     hpc_perf_model *model;
     hpc_perf_language *language;
-    perf_db *db; /* NULL: none */
-    perf_profiles *profiles;
+    hpc_history_db *db; /* NULL: none */
+    hpc_history_profiles *profiles;
     hpc_buf acks;
     hpc_progress progress;
     hpc_perf_predict_options ask;
     hpc_perf_prediction p;
     predict_report report;
     asked asked;
-    history_options history;
+    hpc_history_options history;
     hpc_perf_measured measured;
 } prediction;
 
@@ -45,9 +46,9 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
 static int heat_of(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
                    int64_t time)
 {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     hpc_git_id_text(id, commit);
-    return perf_profiles_find(hot, n, from, id, time);
+    return hpc_history_profiles_find(hot, n, from, id, time);
 }
 
 /* Line profiles of earlier commits, if the history exists. */
@@ -56,11 +57,11 @@ static int open_heat(prediction *x)
     const char *path = x->o->how.db;
     int rc = HPC_OK;
     if (!path || (x->o->measure && !hpc_file_exists(path))) return rc;
-    rc = perf_db_open(&x->db, path);
+    rc = hpc_history_db_open(&x->db, path);
     TRY(rc == HPC_E_IO && !hpc_file_exists(path) ? HPC_E_ARG : rc);
-    TRY(perf_db_expect(x->db, x->git));
-    TRY(perf_profiles_open(&x->profiles, x->db));
-    if (perf_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
+    TRY(hpc_history_db_expect(x->db, x->git));
+    TRY(hpc_history_profiles_open(&x->profiles, x->db));
+    if (hpc_history_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
         hpc_cmd_warn(
             "the history has no line profile: run perf collect -m cost with a build with -g",
             (void *)(uintptr_t) "perf predict");
@@ -72,8 +73,8 @@ out:
 
 static void close_heat(prediction *x)
 {
-    perf_profiles_close(x->profiles);
-    perf_db_close(x->db);
+    hpc_history_profiles_close(x->profiles);
+    hpc_history_db_close(x->db);
     x->profiles = NULL;
     x->db = NULL;
 }
@@ -83,7 +84,7 @@ static int open_all(prediction *x)
     const predict_options *o = x->o;
     int rc;
     TRY(predict_open_model(&x->model, o->model));
-    if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
+    if (o->language) TRY(hpc_pairs_open(&x->language, o->language, NULL, 0));
     x->ask.language = x->language;
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));

@@ -6,15 +6,15 @@
 #include "corpus/history/report.h"
 
 typedef struct report_options {
-    perf_report_options report;
+    hpc_history_report_options report;
     const char *out;
     bool json;
 } report_options;
 
-static int save(const perf_report *r, const char *folder)
+static int save(const hpc_history_report *r, const char *folder)
 {
     bool plots;
-    int rc = perf_report_save(&plots, r, folder);
+    int rc = hpc_history_report_save(&plots, r, folder);
     if (rc >= 0 && !plots)
         hpc_cmd_warn("the page has no separate plots: gnuplot is not installed (Debian package "
                      "gnuplot-nox)",
@@ -25,23 +25,23 @@ static int save(const perf_report *r, const char *folder)
 static int run(void *options, int argc, char **argv)
 {
     const report_options *o = options;
-    perf_report r = {0};
+    hpc_history_report r = {0};
     hpc_buf text = {0};
     int rc;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     if (o->report.db.n == 0)
         TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: a performance history from perf collect"));
-    TRY(perf_report_load(&r, &o->report));
+    TRY(hpc_history_report_load(&r, &o->report));
     if (o->out) TRY(save(&r, o->out));
     if (o->json)
-        TRY(perf_report_json(&text, &r));
+        TRY(hpc_history_report_json(&text, &r));
     else
-        perf_report_text(&text, &r);
+        hpc_history_report_text(&text, &r);
     TRY(hpc_cmd_print(&text));
     rc = EXIT_DONE;
 out:
     hpc_buf_release(&text);
-    perf_report_release(&r);
+    hpc_history_report_release(&r);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/perf_train.h"
+#include "infer/pairs/pairs.h"
 
 /* The path of the model for the repository, else of the last one without a name. *out NULL: none.
  */
@@ -40,7 +41,7 @@ static int open_language(hpc_perf_language **out, const char *repository, void *
     int rc = HPC_OK;
     limits.range = INT64_MAX; /* all functions of a history that fit into their commits */
     TRY(find_model(&model, &path, in->o, repository));
-    if (model) TRY(hpc_perf_language_open(out, model, &limits, 0));
+    if (model) TRY(hpc_pairs_open(out, model, &limits, 0));
 out:
     hpc_buf_release(&path);
     return rc;

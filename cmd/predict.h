@@ -21,7 +21,7 @@ extern const hpc_option predict_option_table[];
 int predict_open_model(hpc_perf_model **out, const char *named);
 /* Options of --measure as options of a collection. Without --measure it leaves h unchanged, and
  * fails with HPC_E_ARG if an option needs --measure. */
-int predict_measure_options(history_options *h, asked *a, const predict_options *o);
+int predict_measure_options(hpc_history_options *h, asked *a, const predict_options *o);
 
 /* The range, a commit, or a function that the range changes, if its level is above none. */
 typedef enum predict_kind { PREDICT_RANGE, PREDICT_COMMIT, PREDICT_FUNCTION } predict_kind;

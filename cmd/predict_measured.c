@@ -12,8 +12,8 @@ static void put_culprit(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf
     const hpc_perf_told *t = hpc_perf_measured_commit(m, p, c->to);
     predict_id(id, &m->point[c->to]);
     predict_id(before, &m->point[c->from]);
-    hpc_buf_printf(out, "  %s by %.1f %% (%s): ", perf_label_name(c->label), 100 * fabs(c->change),
-                   c->metric);
+    hpc_buf_printf(out, "  %s by %.1f %% (%s): ", hpc_history_label_name(c->label),
+                   100 * fabs(c->change), c->metric);
     if (c->to == c->from + 1)
         hpc_buf_printf(out, "%s  %s\n", id, t->subject);
     else
@@ -80,7 +80,7 @@ void predict_put_measured_json(hpc_json_out *w, const hpc_perf_measured *m,
         put_id(w, "base", &m->point[c->from]);
         hpc_json_put_int(w, "commits", c->to - c->from);
         hpc_json_put_text(w, "subject", t->subject);
-        hpc_json_put_text(w, "verdict", perf_label_name(c->label));
+        hpc_json_put_text(w, "verdict", hpc_history_label_name(c->label));
         hpc_json_put_real(w, "change", c->change);
         hpc_json_put_text(w, "metric", c->metric);
         hpc_json_put_text(w, "predicted", hpc_perf_verdict_name(t->said.verdict));

@@ -118,7 +118,7 @@ out:
     return rc;
 }
 
-int predict_measure_options(history_options *h, asked *a, const predict_options *o)
+int predict_measure_options(hpc_history_options *h, asked *a, const predict_options *o)
 {
     const asked_measure *m = &o->how;
     bool given = m->build || m->run || m->work || m->cpus || m->machine || m->metric.n > 0 ||
@@ -129,7 +129,7 @@ int predict_measure_options(history_options *h, asked *a, const predict_options 
     if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
     if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
         TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));
-    *h = (history_options)HISTORY_DEFAULTS;
+    *h = (hpc_history_options)HPC_HISTORY_DEFAULTS;
     a->quiet = o->quiet;
     a->command = "perf predict";
     TRY(asked_history(h, a, m));

@@ -14,7 +14,7 @@ typedef struct report_options {
 } report_options;
 
 static const char *const axes[] = {
-    [REPORT_TOKENS] = "tokens", [REPORT_TIME] = "time", [REPORT_STEP] = "step", NULL};
+    [HPC_REPORT_TOKENS] = "tokens", [HPC_REPORT_TIME] = "time", [HPC_REPORT_STEP] = "step", NULL};
 
 static const hpc_option options[] = {
     HPC_CMD_JSON(report_options),
@@ -41,18 +41,18 @@ static const hpc_option options[] = {
              "run. Up to four runs also show their steps, faintly."},
     {0}};
 
-static void print_json(hpc_buf *out, const report_run *run, int64_t n)
+static void print_json(hpc_buf *out, const hpc_report_run *run, int64_t n)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     hpc_json_open(&w, "runs", '[');
     for (int64_t k = 0; k < n; k++) {
-        const report_run *r = &run[k];
+        const hpc_report_run *r = &run[k];
         hpc_json_open(&w, NULL, '{');
         hpc_json_put_text(&w, "name", r->name);
         hpc_json_put_text(&w, "path", r->path);
-        hpc_json_put_int(&w, "steps", (int64_t)report_last(r, HPC_METRIC_STEP));
-        hpc_json_put_int(&w, "tokens", (int64_t)report_last(r, HPC_METRIC_TOKENS));
+        hpc_json_put_int(&w, "steps", (int64_t)hpc_report_last(r, HPC_METRIC_STEP));
+        hpc_json_put_int(&w, "tokens", (int64_t)hpc_report_last(r, HPC_METRIC_TOKENS));
         hpc_json_put_real(&w, "loss", r->loss);
         hpc_json_put_int(&w, "loss_steps", r->t.n < r->window ? r->t.n : r->window);
         hpc_json_put_real(&w, "validation_loss", r->best);
@@ -75,22 +75,23 @@ static bool is_page(const char *path)
     return n > 5 && strcmp(path + n - 5, ".html") == 0;
 }
 
-static int save_page(hpc_arena *a, const char *path, const report_run *run, int64_t n, report_x x)
+static int save_page(hpc_arena *a, const char *path, const hpc_report_run *run, int64_t n,
+                     hpc_report_x x)
 {
     hpc_buf page = {0};
     int rc;
-    TRY(report_page(&page, a, run, n, x));
+    TRY(hpc_report_page(&page, a, run, n, x));
     TRY(hpc_file_save(path, page.data, page.n));
 out:
     hpc_buf_release(&page);
     return rc;
 }
 
-static int put_summary(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n)
+static int put_summary(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n)
 {
-    report_summary s;
-    int rc = report_summarise(&s, run, n, a);
-    if (rc >= 0) report_text(out, &s, hpc_cmd_columns());
+    hpc_report_summary s;
+    int rc = hpc_report_summarise(&s, run, n, a);
+    if (rc >= 0) hpc_report_text(out, &s, hpc_cmd_columns());
     return rc;
 }
 
@@ -100,7 +101,7 @@ static int run_report(void *opaque, int argc, char **argv)
     bool page = o->out && is_page(o->out);
     hpc_arena *a = NULL;
     hpc_buf text = {0};
-    report_run *run = NULL;
+    hpc_report_run *run = NULL;
     int x = 0, rc = HPC_E_NOMEM;
     if (argc < 1) return hpc_fail(HPC_E_ARG, "name the folder of a run: hpccoder report RUN...");
     run = hpc_alloc((size_t)argc, sizeof *run);
@@ -108,23 +109,23 @@ static int run_report(void *opaque, int argc, char **argv)
     if (!run || !a) goto out;
     for (int k = 0; axes[k]; k++)
         if (strcmp(axes[k], o->x) == 0) x = k;
-    for (int k = 0; k < argc; k++) TRY(report_read(&run[k], a, argv[k], o->smooth));
+    for (int k = 0; k < argc; k++) TRY(hpc_report_read(&run[k], a, argv[k], o->smooth));
     for (int k = 0; k < argc && (page || !o->json); k++) {
-        TRY(report_read_config(&run[k], a));
+        TRY(hpc_report_read_config(&run[k], a));
         if (run[k].warning) hpc_cmd_warn(run[k].warning, (void *)(uintptr_t) "report");
     }
-    TRY(report_name(run, argc, a));
+    TRY(hpc_report_name(run, argc, a));
     if (page)
-        TRY(save_page(a, o->out, run, argc, (report_x)x));
+        TRY(save_page(a, o->out, run, argc, (hpc_report_x)x));
     else if (o->out)
-        TRY(report_draw(o->out, run, argc, (report_x)x));
+        TRY(hpc_report_draw(o->out, run, argc, (hpc_report_x)x));
     if (o->json)
         print_json(&text, run, argc);
     else
         TRY(put_summary(&text, a, run, argc));
     TRY(hpc_cmd_print(&text));
 out:
-    for (int k = 0; run && k < argc; k++) report_release(&run[k]);
+    for (int k = 0; run && k < argc; k++) hpc_report_release(&run[k]);
     hpc_buf_release(&text);
     hpc_arena_free(a);
     hpc_free(run);

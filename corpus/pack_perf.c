@@ -23,7 +23,7 @@ typedef struct perf_plan {
     hpc_git *git;
     hpc_git_facts facts; /* of the repository, for its name */
     hpc_sketch *sketch;  /* NULL: nothing is held out */
-    perf_pairs pairs;
+    hpc_history_pairs pairs;
     changes *changed; /* of each pair of the split */
     int64_t lo, hi;   /* the pairs of the split */
     int64_t next;     /* pair; by atomic built-ins */
@@ -45,7 +45,7 @@ static void release(pack *p)
     for (int64_t k = 0; plan->changed && k < plan->pairs.n; k++) changes_release(&plan->changed[k]);
     hpc_free(plan->changed);
     hpc_free(plan->item);
-    perf_pairs_release(&plan->pairs);
+    hpc_history_pairs_release(&plan->pairs);
     hpc_sketch_close(plan->sketch);
     hpc_git_close(plan->git);
     hpc_free(plan);
@@ -105,10 +105,10 @@ hpc_split hpc_corpus_pair_split(int64_t k, int64_t n)
 
 static int load_pairs(perf_plan *plan, const pack *p)
 {
-    perf_db *db = NULL;
+    hpc_history_db *db = NULL;
     int rc = HPC_OK;
-    TRY(perf_db_open(&db, p->options->perf));
-    TRY(perf_pairs_load(&plan->pairs, db, NULL));
+    TRY(hpc_history_db_open(&db, p->options->perf));
+    TRY(hpc_history_pairs_load(&plan->pairs, db, NULL));
     while (plan->lo < plan->pairs.n &&
            hpc_corpus_pair_split(plan->lo, plan->pairs.n) != p->options->split)
         plan->lo++;
@@ -117,7 +117,7 @@ static int load_pairs(perf_plan *plan, const pack *p)
            hpc_corpus_pair_split(plan->hi, plan->pairs.n) == p->options->split)
         plan->hi++;
 out:
-    perf_db_close(db);
+    hpc_history_db_close(db);
     return rc;
 }
 
@@ -201,7 +201,7 @@ static int render(pack_worker *w, double *value, const pack *p, int64_t i)
 {
     const perf_plan *plan = p->plan;
     const sample *s = &plan->item[i];
-    const perf_pair *pair = &plan->pairs.item[s->pair];
+    const hpc_history_pair *pair = &plan->pairs.item[s->pair];
     const changes *all = &plan->changed[s->pair];
     const change *c = &all->item[s->change];
     sides *mine = w->state;
@@ -209,7 +209,7 @@ static int render(pack_worker *w, double *value, const pack *p, int64_t i)
     TRY(change_read(&w->text, mine->scratch, &c->base));
     TRY(change_read(&mine->head, mine->scratch, &c->head));
     TRY(hpc_render_change(&w->sample, all->paths.data + c->path, w->text.data, w->text.n,
-                          mine->head.data, mine->head.n, perf_label_name(pair->label)));
+                          mine->head.data, mine->head.n, hpc_history_label_name(pair->label)));
     value[LABEL_COLUMN] = pair->label;
     value[CHANGE_COLUMN] = (double)(float)pair->change;
     value[PAIR_COLUMN] = (double)s->pair;
@@ -220,12 +220,12 @@ out:
 static void facts(hpc_json_out *w, const pack *p)
 {
     const perf_plan *plan = p->plan;
-    int64_t n[PERF_UNDECIDED] = {0};
+    int64_t n[HPC_HISTORY_UNDECIDED] = {0};
     for (int64_t k = plan->lo; k < plan->hi; k++) n[plan->pairs.item[k].label]++;
     hpc_json_put_int(w, "documents", p->documents);
     hpc_json_put_int(w, "pairs", plan->hi - plan->lo);
-    for (int l = 0; l < PERF_UNDECIDED; l++)
-        hpc_json_put_int(w, perf_label_name((perf_label)l), n[l]);
+    for (int l = 0; l < HPC_HISTORY_UNDECIDED; l++)
+        hpc_json_put_int(w, hpc_history_label_name((hpc_history_label)l), n[l]);
     hpc_json_put_int(w, "undecided_in_all", plan->pairs.undecided_n);
     hpc_json_put_int(w, "too_broad", p->result->broad_n);
     hpc_json_open(w, "held_out_pairs", '{');

@@ -86,11 +86,11 @@ const model_gguf_type *model_gguf_type_of(hpc_dtype dtype)
     return NULL;
 }
 
-/* Bytes of a number; 0: a text or a list. */
+/* Bytes of a number; 0: a string, a list or no kind. */
 size_t model_gguf_kind_bytes(int kind)
 {
     static const uint8_t bytes[HPC_GGUF_KIND_N] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    return bytes[kind];
+    return kind >= 0 && kind < HPC_GGUF_KIND_N ? bytes[kind] : 0;
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------- */

@@ -16,18 +16,18 @@
 typedef struct member { /* a commit that is being measured */
     int64_t at;         /* in the range */
     history_build build;
-    double value[HISTORY_METRICS][PERF_RUNS_MOST]; /* of this time */
-    int64_t n;                                     /* plain runs whose numbers count */
+    double value[HPC_HISTORY_METRICS][PERF_RUNS_MOST]; /* of this time */
+    int64_t n;                                         /* plain runs whose numbers count */
     int warm, counted;
     bool lost;
     bool again; /* it was whole before */
 } member;
 
 typedef struct collection {
-    const history_options *o;
-    history_result *out;
+    const hpc_history_options *o;
+    hpc_history_result *out;
     hpc_git *git;
-    perf_db *db;
+    hpc_history_db *db;
     hpc_buf machine;
     hpc_git_range range; /* the commit before it comes first, if there is one */
     bool *same;          /* of each: its product is its parent's, so that it is not run */
@@ -70,7 +70,7 @@ static void id_of(char hex[41], const collection *c, int64_t at)
 /* ---- what is there -----------------------------------------------------------------------------
  */
 
-static bool wants(const history_options *o, bool counted)
+static bool wants(const hpc_history_options *o, bool counted)
 {
     for (int k = 0; k < o->metrics; k++)
         if (history_is_counted(&o->metric[k]) == counted) return true;
@@ -88,7 +88,7 @@ static int count(int64_t *n, const collection *c, int64_t at, bool counted)
         int64_t has;
         if (history_is_counted(&c->o->metric[k]) != counted) continue;
         perf_way way = history_way(c->o, c->machine.data);
-        TRY(perf_db_count(&has, c->db, &way, c->o->metric[k].name, hex));
+        TRY(hpc_history_db_count(&has, c->db, &way, c->o->metric[k].name, hex));
         if (has < *n) *n = has;
     }
 out:
@@ -124,7 +124,7 @@ static int failed_before(const collection *c, int64_t at)
     id_of(hex, c, at);
     for (int k = 0; k < 2 && !c->o->again; k++) {
         perf_attempt a = attempt_of(c, stages[k]);
-        int rc = perf_db_find_attempt(&a, c->db, hex);
+        int rc = hpc_history_db_find_attempt(&a, c->db, hex);
         if (rc < 0) return rc;
         if (rc == 0 || strcmp(a.outcome, history_outcome_name(HISTORY_DONE)) == 0) continue;
         if (k == 0)
@@ -149,8 +149,8 @@ static int note(const collection *c, int64_t at, const char *stage, history_outc
     a.seconds = seconds;
     snprintf(a.product, sizeof a.product, "%s", product);
     a.log = log->data;
-    TRY(perf_db_add_attempt(c->db, hex, &a));
-    TRY(perf_db_commit(c->db));
+    TRY(hpc_history_db_add_attempt(c->db, hex, &a));
+    TRY(hpc_history_db_commit(c->db));
 out:
     return rc;
 }
@@ -173,7 +173,7 @@ static int make_build(collection *c, member *m)
     else
         tell(c, "%.12s: built in %.1f s", hex, b->seconds);
     perf_attempt before = attempt_of(c, "build");
-    TRY(perf_db_find_attempt(&before, c->db, hex));
+    TRY(hpc_history_db_find_attempt(&before, c->db, hex));
     if (!b->cached || rc == 0)
         TRY(note(c, m->at, "build", b->outcome, b->seconds, b->product, &b->log));
 out:
@@ -210,7 +210,7 @@ static int is_parents(collection *c, int64_t at, const char *product)
     char hex[41];
     if (!product[0] || parent < 0) return 0;
     id_of(hex, c, parent);
-    int rc = perf_db_find_attempt(&a, c->db, hex);
+    int rc = hpc_history_db_find_attempt(&a, c->db, hex);
     if (rc <= 0 || strcmp(a.product, product) != 0) return rc < 0 ? rc : 0;
     TRY(will_be_known(c, parent));
     c->same[at] = rc == 1;
@@ -225,7 +225,7 @@ static int same_before(collection *c, int64_t at)
     perf_attempt a = attempt_of(c, "build");
     char hex[41];
     id_of(hex, c, at);
-    int rc = perf_db_find_attempt(&a, c->db, hex);
+    int rc = hpc_history_db_find_attempt(&a, c->db, hex);
     return rc <= 0 || !c->o->product ? (rc < 0 ? rc : 0) : is_parents(c, at, a.product);
 }
 
@@ -239,12 +239,12 @@ static int keep(collection *c, member *m, const history_run *r)
     id_of(hex, c, m->at);
     for (int k = 0; k < c->o->metrics; k++) {
         if (!r->took[k]) continue;
-        TRY(perf_db_add(c->db, &way, c->o->metric[k].name, hex, r->value[k]));
+        TRY(hpc_history_db_add(c->db, &way, c->o->metric[k].name, hex, r->value[k]));
         if (!history_is_counted(&c->o->metric[k])) m->value[k][m->n] = log(r->value[k]);
         c->out->samples++;
     }
-    if (r->hot_n > 0) TRY(perf_db_add_profile(c->db, &way, hex, r->hot, r->hot_n));
-    TRY(perf_db_commit(c->db));
+    if (r->hot_n > 0) TRY(hpc_history_db_add_profile(c->db, &way, hex, r->hot, r->hot_n));
+    TRY(hpc_history_db_commit(c->db));
 out:
     return rc;
 }
@@ -461,7 +461,7 @@ static int put_base_first(hpc_git_range *r, const hpc_git_id *base)
 
 static int find_range(collection *c)
 {
-    const history_options *o = c->o;
+    const hpc_history_options *o = c->o;
     hpc_git_range_options r = {.first_parent = !o->all,
                                .wants = o->paths ? lies_under : NULL,
                                .user = (void *)(uintptr_t)o->paths};
@@ -489,11 +489,11 @@ static int add_commits(collection *c)
         hpc_git_id_text(id, &s->id);
         hpc_git_id_text(parent, &s->parent);
         if (k == 0 && c->o->base) /* it may be there already, with its parent */
-            TRY(perf_db_add_base(c->db, id, s->time));
+            TRY(hpc_history_db_add_base(c->db, id, s->time));
         else
-            TRY(perf_db_add_commit(c->db, id, root ? NULL : parent, s->time));
+            TRY(hpc_history_db_add_commit(c->db, id, root ? NULL : parent, s->time));
     }
-    TRY(perf_db_commit(c->db));
+    TRY(hpc_history_db_commit(c->db));
 out:
     return rc;
 }
@@ -503,7 +503,7 @@ out:
 /* All are in the history, with their parents; these are measured. */
 static void keep_asked(collection *c)
 {
-    const history_options *o = c->o;
+    const hpc_history_options *o = c->o;
     int64_t kept = 0;
     for (int64_t k = 0; k < c->range.n; k++) {
         bool asked = !o->only;
@@ -514,11 +514,11 @@ static void keep_asked(collection *c)
     c->range.n = c->out->commits = kept;
 }
 
-static int check(const history_options *o)
+static int check(const hpc_history_options *o)
 {
     int rc = HPC_OK;
-    if (o->metrics < 1 || o->metrics > HISTORY_METRICS)
-        TRY(hpc_fail(HPC_E_ARG, "1 to %d metrics", HISTORY_METRICS));
+    if (o->metrics < 1 || o->metrics > HPC_HISTORY_METRICS)
+        TRY(hpc_fail(HPC_E_ARG, "1 to %d metrics", HPC_HISTORY_METRICS));
     if (o->least < 1 || o->most < o->least || o->most > PERF_RUNS_MOST)
         TRY(hpc_fail(HPC_E_ARG, "runs: expected 1 to %d, with the minimum not above the maximum",
                      PERF_RUNS_MOST));
@@ -540,17 +540,17 @@ out:
 /* Fails early if the file is not a history of this repository. */
 static int check_database(const char *path, hpc_git *g)
 {
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     hpc_file_view v;
     if (!hpc_file_exists(path)) return HPC_OK;
     int rc = hpc_file_open(&v, path);
     if (rc < 0) return rc;
     bool empty = v.bytes == 0;
     hpc_file_close(&v);
-    if (!empty) TRY(perf_db_open(&d, path));
-    if (!empty) TRY(perf_db_expect(d, g));
+    if (!empty) TRY(hpc_history_db_open(&d, path));
+    if (!empty) TRY(hpc_history_db_expect(d, g));
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
@@ -565,9 +565,9 @@ static int begin(collection *c)
     TRY(check_database(c->o->database, c->git));
     TRY(find_range(c));
     TRY(history_work_open(&c->work, c->git, c->o));
-    TRY(perf_db_create(&c->db, c->o->database));
+    TRY(hpc_history_db_create(&c->db, c->o->database));
     TRY(history_facts(&facts, c->o, c->git, c->machine.data));
-    TRY(perf_db_add_session(c->db, facts.data));
+    TRY(hpc_history_db_add_session(c->db, facts.data));
     TRY(add_commits(c));
     keep_asked(c);
     c->member = hpc_alloc((size_t)c->o->together, sizeof *c->member);
@@ -578,11 +578,11 @@ out:
     return rc;
 }
 
-int history_collect(history_result *out, const history_options *o)
+int hpc_history_collect(hpc_history_result *out, const hpc_history_options *o)
 {
     collection c = {.o = o, .out = out, .work = {.lock = -1}};
     int rc;
-    *out = (history_result){0};
+    *out = (hpc_history_result){0};
     TRY(check(o));
     TRY(begin(&c));
     TRY(measure_all(&c));
@@ -591,7 +591,7 @@ out:
     if (c.member) let_go(&c);
     hpc_free(c.member);
     hpc_free(c.same);
-    perf_db_close(c.db);
+    hpc_history_db_close(c.db);
     history_work_close(&c.work);
     hpc_git_range_release(&c.range);
     hpc_git_close(c.git);

@@ -43,7 +43,7 @@ out:
     return rc;
 }
 
-static int load(series *s, perf_db *d, const perf_way *way, const char *metric)
+static int load(series *s, hpc_history_db *d, const perf_way *way, const char *metric)
 {
     static const char sql[] = "SELECT commit_id, value FROM sample, series s WHERE series = s.id"
                               " AND s.build = ?1 AND s.command = ?2 AND s.machine = ?3"
@@ -80,21 +80,21 @@ static perf_samples samples_of(const series *s, const hpc_git_id *id)
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* What one metric says is put to what others said: `first` begins. */
-static void join(history_pair *p, const perf_effect *e, const char *metric, bool first)
+static void join(hpc_history_comparison *p, const perf_effect *e, const char *metric, bool first)
 {
-    perf_label now = e->label, before = p->label;
-    bool changed = now == PERF_SLOWER || now == PERF_FASTER;
-    bool was = before == PERF_SLOWER || before == PERF_FASTER;
+    hpc_history_label now = e->label, before = p->label;
+    bool changed = now == HPC_HISTORY_SLOWER || now == HPC_HISTORY_FASTER;
+    bool was = before == HPC_HISTORY_SLOWER || before == HPC_HISTORY_FASTER;
     if (!first && was && changed && now != before) {
-        p->label = PERF_UNDECIDED;
+        p->label = HPC_HISTORY_UNDECIDED;
         return;
     }
     if (first || (changed && !was) || (changed && fabs(e->change) > fabs(p->change))) {
         p->label = now;
         p->change = e->change;
         p->metric = metric;
-    } else if (!was && now == PERF_UNDECIDED) {
-        p->label = PERF_UNDECIDED;
+    } else if (!was && now == HPC_HISTORY_UNDECIDED) {
+        p->label = HPC_HISTORY_UNDECIDED;
     }
 }
 
@@ -103,8 +103,8 @@ typedef struct sides {
     perf_effect *effect;
 } sides;
 
-static int compare_by(history_pair *pair, int64_t n, sides *x, const series *s, const char *metric,
-                      bool first)
+static int compare_by(hpc_history_comparison *pair, int64_t n, sides *x, const series *s,
+                      const char *metric, bool first)
 {
     perf_rule rule = PERF_RULE_DEFAULTS;
     perf_noise noise;
@@ -122,19 +122,19 @@ out:
     return rc;
 }
 
-static int open_series(perf_db **d, hpc_buf *machine, const history_options *o)
+static int open_series(hpc_history_db **d, hpc_buf *machine, const hpc_history_options *o)
 {
     int rc;
     TRY(o->machine ? hpc_buf_text(machine, o->machine) : history_machine(machine));
-    TRY(perf_db_open(d, o->database));
+    TRY(hpc_history_db_open(d, o->database));
 out:
     return rc;
 }
 
-int history_compare(history_pair *pair, int64_t n, const history_options *o)
+int hpc_history_compare(hpc_history_comparison *pair, int64_t n, const hpc_history_options *o)
 {
     sides x = {0};
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     hpc_buf machine = {0};
     int rc;
     TRY(open_series(&d, &machine, o));
@@ -151,8 +151,8 @@ int history_compare(history_pair *pair, int64_t n, const history_options *o)
         TRY(rc);
     }
     for (int64_t k = 0; k < n; k++) {
-        if (!pair[k].measured) pair[k].label = PERF_UNDECIDED;
-        if (pair[k].label != PERF_UNDECIDED) continue;
+        if (!pair[k].measured) pair[k].label = HPC_HISTORY_UNDECIDED;
+        if (pair[k].label != HPC_HISTORY_UNDECIDED) continue;
         pair[k].change = 0;
         pair[k].metric = NULL;
     }
@@ -160,14 +160,14 @@ out:
     hpc_free(x.base);
     hpc_free(x.head);
     hpc_free(x.effect);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     hpc_buf_release(&machine);
     return rc;
 }
 
-int history_has(bool *out, const hpc_git_id *commit, int64_t n, const history_options *o)
+int hpc_history_has(bool *out, const hpc_git_id *commit, int64_t n, const hpc_history_options *o)
 {
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     hpc_buf machine = {0};
     int rc;
     TRY(open_series(&d, &machine, o));
@@ -182,7 +182,7 @@ int history_has(bool *out, const hpc_git_id *commit, int64_t n, const history_op
         TRY(rc);
     }
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     hpc_buf_release(&machine);
     return rc;
 }

@@ -20,7 +20,7 @@ typedef struct loading {
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-static int load_series(loading *l, perf_db *d)
+static int load_series(loading *l, hpc_history_db *d)
 {
     perf_curves *out = l->out;
     perf_series s;
@@ -46,7 +46,7 @@ out:
     return rc;
 }
 
-static int load_failures(perf_curves *out, perf_db *d)
+static int load_failures(perf_curves *out, hpc_history_db *d)
 {
     char words[PERF_WORDS];
     perf_attempt a;
@@ -103,7 +103,7 @@ static int keep_samples(loading *l, perf_curve *c)
 }
 
 /* Series and samples come by the same ids. */
-static int load_samples(loading *l, perf_db *d)
+static int load_samples(loading *l, hpc_history_db *d)
 {
     perf_curves *out = l->out;
     int64_t series, at = 0;
@@ -176,11 +176,12 @@ static int put_effects(perf_curve *c, const perf_line *l, work *w)
     rule.threshold = c->threshold;
     for (int64_t k = 0; k < l->n; k++) {
         perf_point *p = &c->point[k];
-        p->effect = (perf_effect){.change = NAN, .p = NAN, .q = NAN, .label = PERF_UNDECIDED};
+        p->effect =
+            (perf_effect){.change = NAN, .p = NAN, .q = NAN, .label = HPC_HISTORY_UNDECIDED};
         if (p->base < 0) continue;
         p->same = perf_line_same(l, p->base, k);
         if (p->same)
-            p->effect = (perf_effect){.p = NAN, .q = NAN, .label = PERF_SAME};
+            p->effect = (perf_effect){.p = NAN, .q = NAN, .label = HPC_HISTORY_SAME};
         else if (p->samples.n > 0) {
             w->side[0][n] = c->point[c->point[p->base].source].samples;
             w->side[1][n] = p->samples;
@@ -276,7 +277,7 @@ out:
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-int perf_curves_load(perf_curves *out, perf_db *d, const perf_curves_options *o)
+int perf_curves_load(perf_curves *out, hpc_history_db *d, const perf_curves_options *o)
 {
     loading l = {.out = out, .o = o};
     work w;

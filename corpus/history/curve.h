@@ -52,7 +52,7 @@ typedef struct perf_curves_options {
     double threshold; /* of labels and steps; 0: labels from 1 % for counted metrics and 5 % for
                        * others, steps from the default of steps.h */
 } perf_curves_options;
-int perf_curves_load(perf_curves *out, perf_db *d, const perf_curves_options *o);
+int perf_curves_load(perf_curves *out, hpc_history_db *d, const perf_curves_options *o);
 void perf_curves_release(perf_curves *c);
 
 /* Counts the commits at which the step may have happened; *first and *last unless NULL. */

@@ -9,27 +9,7 @@
 
 #include "corpus/history/database_priv.h"
 
-int perf_refused(const perf_db *d, int code)
-{
-    if (code == SQLITE_NOMEM) return hpc_fail(HPC_E_NOMEM, "out of memory for %s", d->path.data);
-    bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
-    return hpc_fail(damaged ? HPC_E_FORMAT : HPC_E_IO, "%.300s: %s", d->path.data,
-                    d->db ? sqlite3_errmsg(d->db) : sqlite3_errstr(code));
-}
-
-int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql)
-{
-    int code = sqlite3_prepare_v2(d->db, sql, -1, out, NULL);
-    return code == SQLITE_OK ? HPC_OK : perf_refused(d, code);
-}
-
-int perf_run(perf_db *d, const char *sql)
-{
-    int code = sqlite3_exec(d->db, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? HPC_OK : perf_refused(d, code);
-}
-
-static int number(int64_t *out, perf_db *d, const char *sql)
+static int number(int64_t *out, hpc_history_db *d, const char *sql)
 {
     sqlite3_stmt *q = NULL;
     int rc = perf_prepare(d, &q, sql);
@@ -41,7 +21,7 @@ static int number(int64_t *out, perf_db *d, const char *sql)
 }
 
 /* 0: a new database, without anything in it. */
-static int version_check(int64_t *out, perf_db *d)
+static int version_check(int64_t *out, hpc_history_db *d)
 {
     int64_t application = 0, version = 0, tables = 0;
     int rc = HPC_OK;
@@ -64,9 +44,9 @@ out:
     return rc;
 }
 
-static int open_at(perf_db **out, const char *path, int flags)
+static int open_at(hpc_history_db **out, const char *path, int flags)
 {
-    perf_db *d = hpc_alloc(1, sizeof *d);
+    hpc_history_db *d = hpc_alloc(1, sizeof *d);
     int rc = HPC_OK;
     *out = NULL;
     if (!d) return HPC_E_NOMEM;
@@ -80,11 +60,11 @@ static int open_at(perf_db **out, const char *path, int flags)
     TRY(perf_run(d, "PRAGMA cell_size_check = ON"));
     *out = d;
 out:
-    if (rc < 0) perf_db_close(d);
+    if (rc < 0) hpc_history_db_close(d);
     return rc;
 }
 
-void perf_db_close(perf_db *d)
+void hpc_history_db_close(hpc_history_db *d)
 {
     if (!d) return;
     sqlite3_finalize(d->commits);
@@ -98,10 +78,10 @@ void perf_db_close(perf_db *d)
     hpc_free(d);
 }
 
-int perf_db_create(perf_db **out, const char *path)
+int hpc_history_db_create(hpc_history_db **out, const char *path)
 {
     int64_t version = 0;
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     int rc = HPC_OK;
     *out = NULL;
     TRY(open_at(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
@@ -111,13 +91,13 @@ int perf_db_create(perf_db **out, const char *path)
     *out = d;
     d = NULL;
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
 /* ---- reading --------------------------------------------------------------------------- */
 
-static int prepare_reading(perf_db *d, int64_t version)
+static int prepare_reading(hpc_history_db *d, int64_t version)
 {
     int rc = HPC_OK;
     TRY(perf_prepare(d, &d->commits, "SELECT id, parent, time FROM commits ORDER BY id"));
@@ -144,10 +124,10 @@ out:
     return rc;
 }
 
-int perf_db_open(perf_db **out, const char *path)
+int hpc_history_db_open(hpc_history_db **out, const char *path)
 {
     int64_t version = 0;
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     int rc = HPC_OK;
     *out = NULL;
     if (!hpc_file_exists(path))
@@ -161,16 +141,16 @@ int perf_db_open(perf_db **out, const char *path)
     *out = d;
     d = NULL;
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
-static int damaged(const perf_db *d, const char *what)
+static int damaged(const hpc_history_db *d, const char *what)
 {
     return hpc_fail(HPC_E_FORMAT, "%.300s is damaged: %s", d->path.data, what);
 }
 
-static int next(perf_db *d, sqlite3_stmt *q)
+static int next(hpc_history_db *d, sqlite3_stmt *q)
 {
     int code = sqlite3_step(q);
     if (code == SQLITE_ROW) return 1;
@@ -184,7 +164,7 @@ static bool is_id(const char *text)
     return text && hpc_git_id_parse(&id, text);
 }
 
-int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_db *d)
+int perf_next_commit(const char **id, const char **parent, int64_t *time, hpc_history_db *d)
 {
     int rc = next(d, d->commits);
     if (rc <= 0) return rc;
@@ -195,7 +175,7 @@ int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_d
     return 1;
 }
 
-int perf_next_sample(int64_t *series, const char **commit, double *value, perf_db *d)
+int perf_next_sample(int64_t *series, const char **commit, double *value, hpc_history_db *d)
 {
     int rc = next(d, d->samples);
     if (rc <= 0) return rc;
@@ -207,7 +187,7 @@ int perf_next_sample(int64_t *series, const char **commit, double *value, perf_d
     return 1;
 }
 
-int perf_next_product(const char **commit, uint64_t *how, const char **product, perf_db *d)
+int perf_next_product(const char **commit, uint64_t *how, const char **product, hpc_history_db *d)
 {
     int rc = d->products ? next(d, d->products) : 0;
     if (rc <= 0) return rc;
@@ -221,7 +201,7 @@ int perf_next_product(const char **commit, uint64_t *how, const char **product, 
     return 1;
 }
 
-int perf_next_series(perf_series *out, perf_db *d)
+int perf_next_series(perf_series *out, hpc_history_db *d)
 {
     int rc = next(d, d->series);
     if (rc <= 0) return rc;
@@ -235,7 +215,7 @@ int perf_next_series(perf_series *out, perf_db *d)
     return 1;
 }
 
-int perf_next_failure(const char **commit, perf_attempt *a, perf_db *d)
+int perf_next_failure(const char **commit, perf_attempt *a, hpc_history_db *d)
 {
     int rc = d->failures ? next(d, d->failures) : 0;
     if (rc <= 0) return rc;

@@ -72,7 +72,7 @@ static const char *const statements[PERF_WRITES] = {
                           " AND command = ?3 AND machine = ?4 AND build = ?5",
 };
 
-int perf_add_open(perf_db *d, int64_t version)
+int perf_add_open(hpc_history_db *d, int64_t version)
 {
     char pragmas[128];
     int rc = HPC_OK;
@@ -103,7 +103,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void bind_session(sqlite3_stmt *q, int at, const perf_db *d)
+static void bind_session(sqlite3_stmt *q, int at, const hpc_history_db *d)
 {
     if (d->session) sqlite3_bind_int64(q, at, d->session);
     sqlite3_bind_int64(q, at + 1, now_ms());
@@ -115,7 +115,7 @@ static void clear(sqlite3_stmt *q)
     sqlite3_clear_bindings(q);
 }
 
-static int step(perf_db *d, int which)
+static int step(hpc_history_db *d, int which)
 {
     sqlite3_stmt *q = d->write[which];
     int code = sqlite3_step(q);
@@ -132,7 +132,7 @@ static int id_check(const char *id)
     return hpc_fail(HPC_E_ARG, "'%.60s' is not a commit id of 40 hexadecimal digits", id);
 }
 
-int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t time)
+int hpc_history_db_add_commit(hpc_history_db *d, const char *id, const char *parent, int64_t time)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_COMMIT];
     int rc = HPC_OK;
@@ -146,7 +146,7 @@ out:
     return rc;
 }
 
-int perf_db_add_base(perf_db *d, const char *id, int64_t time)
+int hpc_history_db_add_base(hpc_history_db *d, const char *id, int64_t time)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_BASE];
     int rc = HPC_OK;
@@ -158,7 +158,7 @@ out:
     return rc;
 }
 
-int perf_db_add_session(perf_db *d, const char *facts)
+int hpc_history_db_add_session(hpc_history_db *d, const char *facts)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_SESSION];
     int rc = HPC_OK;
@@ -178,8 +178,8 @@ static void bind_series(sqlite3_stmt *q, const perf_way *way, const char *metric
     bind_text(q, 4, metric);
 }
 
-int perf_db_add(perf_db *d, const perf_way *way, const char *metric, const char *commit,
-                double value)
+int hpc_history_db_add(hpc_history_db *d, const perf_way *way, const char *metric,
+                       const char *commit, double value)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_VALUE];
     int rc = HPC_OK;
@@ -197,8 +197,8 @@ out:
     return rc;
 }
 
-int perf_db_count(int64_t *n, perf_db *d, const perf_way *way, const char *metric,
-                  const char *commit)
+int hpc_history_db_count(int64_t *n, hpc_history_db *d, const perf_way *way, const char *metric,
+                         const char *commit)
 {
     sqlite3_stmt *q = d->write[PERF_COUNT];
     bind_series(q, way, metric);
@@ -209,7 +209,7 @@ int perf_db_count(int64_t *n, perf_db *d, const perf_way *way, const char *metri
     return code == SQLITE_ROW ? HPC_OK : perf_refused(d, code);
 }
 
-int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a)
+int hpc_history_db_add_attempt(hpc_history_db *d, const char *commit, const perf_attempt *a)
 {
     const char *build = a->build ? a->build : "";
     const char *const text[] = {commit, a->stage, a->command, a->machine, build, a->outcome};
@@ -226,8 +226,8 @@ out:
     return rc;
 }
 
-int perf_db_add_profile(perf_db *d, const perf_way *way, const char *commit,
-                        const hpc_hot_line *hot, int64_t n)
+int hpc_history_db_add_profile(hpc_history_db *d, const perf_way *way, const char *commit,
+                               const hpc_hot_line *hot, int64_t n)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_PROFILE];
     int rc = HPC_OK;
@@ -241,7 +241,7 @@ out:
     return rc;
 }
 
-int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit)
+int hpc_history_db_find_attempt(perf_attempt *a, hpc_history_db *d, const char *commit)
 {
     const char *const text[] = {commit, a->stage, a->command, a->machine, a->build ? a->build : ""};
     sqlite3_stmt *q = d->write[PERF_FIND_ATTEMPT];
@@ -257,7 +257,7 @@ int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit)
     return 1;
 }
 
-int perf_db_commit(perf_db *d)
+int hpc_history_db_commit(hpc_history_db *d)
 {
     if (d->write[PERF_FIND_ATTEMPT]) clear(d->write[PERF_FIND_ATTEMPT]);
     int rc = perf_run(d, "COMMIT");

@@ -12,7 +12,7 @@ double perf_metric_threshold(const char *metric)
     return counted ? 0.01 : 0.05;
 }
 
-static int one_text(hpc_buf *out, perf_db *d, const char *sql, int64_t which)
+static int one_text(hpc_buf *out, hpc_history_db *d, const char *sql, int64_t which)
 {
     sqlite3_stmt *q = NULL;
     int rc = perf_prepare(d, &q, sql);
@@ -28,12 +28,12 @@ static int one_text(hpc_buf *out, perf_db *d, const char *sql, int64_t which)
     return rc;
 }
 
-int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series)
+int hpc_history_db_metric(hpc_buf *out, hpc_history_db *d, int64_t series)
 {
     return one_text(out, d, "SELECT metric FROM series WHERE id = ?", series);
 }
 
-int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d)
+int hpc_history_db_metrics(hpc_buf *names, int64_t *n, hpc_history_db *d)
 {
     sqlite3_stmt *q = NULL;
     int code, rc = HPC_OK;
@@ -64,7 +64,7 @@ static int put(hpc_buf *out, const hpc_json *facts, const char *key)
     return hpc_buf_text(out, text);
 }
 
-int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d)
+int hpc_history_db_repository(hpc_buf *path, hpc_buf *name, hpc_history_db *d)
 {
     hpc_buf text = {0};
     hpc_json *facts = NULL;
@@ -86,7 +86,7 @@ out:
 }
 
 /* 1: g has one of the measured commits; 0: none. *n counts the commits that were looked up. */
-static int find_commit(int64_t *n, perf_db *d, hpc_git *g)
+static int find_commit(int64_t *n, hpc_history_db *d, hpc_git *g)
 {
     static const char samples[] = "SELECT id FROM commits WHERE EXISTS (SELECT 1 FROM sample)";
     static const char profiles[] = "SELECT id FROM commits WHERE EXISTS (SELECT 1 FROM sample) OR "
@@ -105,7 +105,7 @@ out:
     return rc;
 }
 
-int perf_db_expect(perf_db *d, hpc_git *g)
+int hpc_history_db_expect(hpc_history_db *d, hpc_git *g)
 {
     hpc_git_facts facts;
     int64_t n = 0;

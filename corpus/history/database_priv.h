@@ -21,7 +21,7 @@ enum { /* statements of a database that is written */
        PERF_WRITES
 };
 
-struct perf_db {
+struct hpc_history_db {
     sqlite3 *db;
     hpc_buf path;
     sqlite3_stmt *commits, *samples;   /* for reading */
@@ -32,12 +32,12 @@ struct perf_db {
     int64_t session;                  /* of new samples; 0: none */
 };
 
-/* database.c */
-int perf_refused(const perf_db *d, int code); /* maps a code of SQLite to a code of ours */
-int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql);
-int perf_run(perf_db *d, const char *sql);
+/* database_sql.c */
+int perf_refused(const hpc_history_db *d, int code); /* maps a code of SQLite to a code of ours */
+int perf_prepare(hpc_history_db *d, sqlite3_stmt **out, const char *sql);
+int perf_run(hpc_history_db *d, const char *sql);
 /* database_add.c: tables and statements; a database of an older version, or none (0), gets what it
  * lacks. */
-int perf_add_open(perf_db *d, int64_t version);
+int perf_add_open(hpc_history_db *d, int64_t version);
 
 #endif

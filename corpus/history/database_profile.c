@@ -9,21 +9,21 @@
 #include "corpus/history/database_priv.h"
 
 typedef struct commit {
-    char id[PERF_ID], parent[PERF_ID];
+    char id[HPC_HISTORY_ID], parent[HPC_HISTORY_ID];
     int64_t time;
     bool has; /* a profile */
 } commit;
-struct perf_profiles {
-    perf_db *db;
+struct hpc_history_profiles {
+    hpc_history_db *db;
     sqlite3_stmt *read; /* NULL: the history is of before there were profiles */
     commit *item;       /* by id */
     int64_t n, cap;
     hpc_hot_line *hot; /* of the commit that was asked of last */
     int64_t hot_n, hot_cap;
-    char of[PERF_ID];
+    char of[HPC_HISTORY_ID];
 };
 
-void perf_profiles_close(perf_profiles *p)
+void hpc_history_profiles_close(hpc_history_profiles *p)
 {
     if (!p) return;
     sqlite3_finalize(p->read);
@@ -40,14 +40,14 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const commit *)a)->id, ((const commit *)b)->id);
 }
 
-static commit *find(const perf_profiles *p, const char *id)
+static commit *find(const hpc_history_profiles *p, const char *id)
 {
     commit key;
     snprintf(key.id, sizeof key.id, "%s", id);
     return p->n > 0 ? bsearch(&key, p->item, (size_t)p->n, sizeof key, by_id) : NULL;
 }
 
-static int load_commits(perf_profiles *p)
+static int load_commits(hpc_history_profiles *p)
 {
     const char *id, *parent;
     int64_t time;
@@ -64,14 +64,14 @@ out:
     return rc;
 }
 
-static int mark(perf_profiles *p)
+static int mark(hpc_history_profiles *p)
 {
     sqlite3_stmt *q = NULL;
     int code, rc = HPC_OK;
     TRY(perf_prepare(p->db, &q, "SELECT DISTINCT commit_id FROM profile"));
     while ((code = sqlite3_step(q)) == SQLITE_ROW) {
         const char *id = (const char *)sqlite3_column_text(q, 0);
-        commit *c = id && strlen(id) < PERF_ID ? find(p, id) : NULL;
+        commit *c = id && strlen(id) < HPC_HISTORY_ID ? find(p, id) : NULL;
         if (c) c->has = true;
     }
     if (code != SQLITE_DONE) TRY(perf_refused(p->db, code));
@@ -80,9 +80,9 @@ out:
     return rc;
 }
 
-int perf_profiles_open(perf_profiles **out, perf_db *d)
+int hpc_history_profiles_open(hpc_history_profiles **out, hpc_history_db *d)
 {
-    perf_profiles *p = *out = hpc_alloc(1, sizeof *p);
+    hpc_history_profiles *p = *out = hpc_alloc(1, sizeof *p);
     int rc = HPC_OK;
     if (!p) return HPC_E_NOMEM;
     p->db = d;
@@ -92,20 +92,20 @@ int perf_profiles_open(perf_profiles **out, perf_db *d)
     TRY(perf_prepare(d, &p->read, "SELECT lines FROM profile WHERE commit_id = ?1"));
 out:
     if (rc < 0) {
-        perf_profiles_close(p);
+        hpc_history_profiles_close(p);
         *out = NULL;
     }
     return rc;
 }
 
-int64_t perf_profiles_n(const perf_profiles *p)
+int64_t hpc_history_profiles_n(const hpc_history_profiles *p)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < p->n; k++) n += p->item[k].has;
     return n;
 }
 
-static const commit *last_before(const perf_profiles *p, int64_t time)
+static const commit *last_before(const hpc_history_profiles *p, int64_t time)
 {
     const commit *best = NULL;
     for (int64_t k = 0; k < p->n; k++) {
@@ -118,7 +118,7 @@ static const commit *last_before(const perf_profiles *p, int64_t time)
     return best;
 }
 
-static const commit *nearest(const perf_profiles *p, const char *id, int64_t time)
+static const commit *nearest(const hpc_history_profiles *p, const char *id, int64_t time)
 {
     enum { FAR = 10000 };
     const commit *c = find(p, id);
@@ -137,7 +137,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The file is untrusted: skips values that are not shares. */
-static int add_lines(perf_profiles *p, const void *lines, size_t bytes)
+static int add_lines(hpc_history_profiles *p, const void *lines, size_t bytes)
 {
     int64_t n = (int64_t)(bytes / sizeof *p->hot);
     int rc = HPC_OK;
@@ -152,7 +152,7 @@ out:
 }
 
 /* Of the same key, sums; over commands, means. */
-static void put_together(perf_profiles *p, int64_t commands)
+static void put_together(hpc_history_profiles *p, int64_t commands)
 {
     int64_t kept = 0;
     if (p->hot_n > 1) qsort(p->hot, (size_t)p->hot_n, sizeof *p->hot, by_key);
@@ -167,7 +167,7 @@ static void put_together(perf_profiles *p, int64_t commands)
     p->hot_n = kept;
 }
 
-static int read_one(perf_profiles *p, const commit *c)
+static int read_one(hpc_history_profiles *p, const commit *c)
 {
     int64_t commands = 0;
     int code, rc = HPC_OK;
@@ -187,8 +187,8 @@ out:
     return rc;
 }
 
-int perf_profiles_find(const hpc_hot_line **hot, int64_t *n, perf_profiles *p, const char *id,
-                       int64_t time)
+int hpc_history_profiles_find(const hpc_hot_line **hot, int64_t *n, hpc_history_profiles *p,
+                              const char *id, int64_t time)
 {
     const commit *c = p->read ? nearest(p, id, time) : NULL;
     int rc = HPC_OK;

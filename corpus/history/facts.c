@@ -27,7 +27,7 @@ static void line_of(char out[256], const char *path, const char *key)
     hpc_buf_release(&text);
 }
 
-perf_way history_way(const history_options *o, const char *machine)
+perf_way history_way(const hpc_history_options *o, const char *machine)
 {
     return (perf_way){
         .build = o->build ? o->build : "", .command = o->run ? o->run : "", .machine = machine};
@@ -68,7 +68,7 @@ static void put_program(hpc_json_out *w, const char *key, const char *program)
     hpc_proc_release(&r);
 }
 
-static void put_asked(hpc_json_out *w, const history_options *o)
+static void put_asked(hpc_json_out *w, const hpc_history_options *o)
 {
     hpc_json_put_text(w, "build", o->build);
     hpc_json_put_text(w, "run", o->run);
@@ -92,7 +92,7 @@ static void put_asked(hpc_json_out *w, const history_options *o)
 }
 
 /* The current path; after a move, readers name the new path with an option. */
-static void put_repository(hpc_json_out *w, const history_options *o, hpc_git *g)
+static void put_repository(hpc_json_out *w, const hpc_history_options *o, hpc_git *g)
 {
     hpc_git_facts facts;
     char *path = realpath(o->repository, NULL);
@@ -104,7 +104,7 @@ static void put_repository(hpc_json_out *w, const history_options *o, hpc_git *g
         hpc_json_put_text(w, "repository_name", facts.name);
 }
 
-int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine)
+int history_facts(hpc_buf *out, const hpc_history_options *o, hpc_git *g, const char *machine)
 {
     hpc_json_out w = {.buf = out};
     struct utsname u;

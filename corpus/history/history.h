@@ -23,20 +23,20 @@ typedef enum history_kind {
                            * the last level, in simulated caches, equal on all machines */
     HISTORY_PARSED        /* a number in the output */
 } history_kind;
-enum { HISTORY_METRICS = 16 };
-typedef struct history_metric {
+enum { HPC_HISTORY_METRICS = 16 };
+typedef struct hpc_history_metric {
     history_kind kind;
     char name[64]; /* of a printed number: the user's name; "1/NAME" for a rate */
     char *pattern; /* the first group is the number: POSIX extended, with \d */
     bool rate;     /* more is better: the cost is the inverse */
-} history_metric;
+} hpc_history_metric;
 /* Parses "time", "user", ..., "instructions" (hardware counters if accessible, else valgrind),
  * NAME=PATTERN, or NAME/s=PATTERN for a rate. */
-int history_metric_parse(history_metric *out, const char *text);
-void history_metric_release(history_metric *m);
+int hpc_history_metric_parse(hpc_history_metric *out, const char *text);
+void hpc_history_metric_release(hpc_history_metric *m);
 /* Finds the cost in the output: HPC_E_FORMAT if the pattern matches no number above 0. */
-int history_parse(double *out, const history_metric *m, const hpc_buf *printed);
-/* Adds the counts in the text of a cachegrind file. false: it is not such a file. */
+int history_parse(double *out, const hpc_history_metric *m, const hpc_buf *printed);
+/* Adds the counts of a file that cachegrind wrote. false: it is not such a file. */
 typedef struct history_counts {
     double instructions, first, last; /* misses: of the first level, of the last */
 } history_counts;
@@ -49,7 +49,7 @@ typedef struct history_limits {
     int64_t log_bytes;    /* kept from the end of the output */
 } history_limits;
 
-typedef struct history_options {
+typedef struct hpc_history_options {
     const char *repository;
     const char *base, *head;  /* revisions; base NULL: from the root */
     bool all;                 /* commits of merged branches, not only first parents */
@@ -58,8 +58,8 @@ typedef struct history_options {
     int64_t only_n;
     const char *build; /* shell command, run in the folder of the commit; NULL: none */
     const char *run;
-    const char *product; /* an output of the build that identifies equal builds; NULL: none */
-    const history_metric *metric;
+    const char *product; /* a file that the build produces: builds are equal if it is; NULL: none */
+    const hpc_history_metric *metric;
     int metrics;
     int least, most;  /* runs for metrics with noise */
     double precision; /* runs stop at this half-width of the interval of the median, relative */
@@ -78,15 +78,15 @@ typedef struct history_options {
     const int *stop;     /* nonzero: stop; any thread may set it. May be NULL */
     void (*tell)(void *user, const char *line); /* notes, one line each; may be NULL */
     void *user;
-} history_options;
-#define HISTORY_DEFAULTS                                                                           \
+} hpc_history_options;
+#define HPC_HISTORY_DEFAULTS                                                                       \
     {                                                                                              \
         .least = 5, .most = 20, .precision = 0.01, .warm_up = 1, .together = 4,                    \
         .limits = {.build_seconds = 1800, .run_seconds = 600, .log_bytes = 1 << 16},               \
         .cache_bytes = (int64_t)4 << 30                                                            \
     }
 
-typedef struct history_result {
+typedef struct hpc_history_result {
     int64_t commits;  /* in the range, and the commit before it */
     int64_t there;    /* already complete before the call */
     int64_t measured; /* completed by the call */
@@ -96,14 +96,14 @@ typedef struct history_result {
     int64_t samples;  /* added */
     double build_s, run_s;
     bool stopped;
-} history_result;
+} hpc_history_result;
 /* HPC_E_ARG: bad options (an unknown revision, an empty range). HPC_E_STATE: another process uses
  * the folder. Failed builds and runs are recorded with the end of their output, and the next commit
  * is measured. */
-int history_collect(history_result *out, const history_options *o);
+int hpc_history_collect(hpc_history_result *out, const hpc_history_options *o);
 /* The default name of this machine: "AMD EPYC 9354, 2 CPUs". */
 int history_machine(hpc_buf *out);
 /* The perf_way of the series to which a collection with these options adds samples. */
-perf_way history_way(const history_options *o, const char *machine);
+perf_way history_way(const hpc_history_options *o, const char *machine);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "corpus/history/label.h"
 
-const char *perf_label_name(perf_label l)
+const char *hpc_history_label_name(hpc_history_label l)
 {
     static const char *const name[] = {"slower", "same", "faster", "undecided"};
     return name[l];
@@ -183,9 +183,9 @@ static void label(perf_effect *e, const perf_rule *rule)
 {
     const double slack = 1e-12; /* what logarithms round */
     if (e->q <= rule->rate && fabs(e->change) > rule->threshold)
-        e->label = e->change > 0 ? PERF_SLOWER : PERF_FASTER;
+        e->label = e->change > 0 ? HPC_HISTORY_SLOWER : HPC_HISTORY_FASTER;
     else if (e->low >= -rule->threshold - slack && e->high <= rule->threshold + slack)
-        e->label = PERF_SAME;
+        e->label = HPC_HISTORY_SAME;
 }
 
 int perf_effects(perf_effect *out, const perf_samples *base, const perf_samples *head, int64_t n,
@@ -198,8 +198,8 @@ int perf_effects(perf_effect *out, const perf_samples *base, const perf_samples 
     TRY(work_create(&w, noise, rule));
     w->lowest = rule->rate / SPARE / (double)(n > 0 ? n : 1);
     for (int64_t k = 0; k < n; k++) {
-        out[k] =
-            (perf_effect){.low = -1, .high = INFINITY, .p = NAN, .q = NAN, .label = PERF_UNDECIDED};
+        out[k] = (perf_effect){
+            .low = -1, .high = INFINITY, .p = NAN, .q = NAN, .label = HPC_HISTORY_UNDECIDED};
         if (base[k].n > 0 && head[k].n > 0) TRY(judge(&out[k], w, &base[k], &head[k]));
         p[k] = out[k].p;
     }

@@ -17,8 +17,14 @@ typedef struct perf_samples { /* of one commit, in any order */
     int64_t n; /* 0: it was not measured */
 } perf_samples;
 
-typedef enum perf_label { PERF_SLOWER, PERF_SAME, PERF_FASTER, PERF_UNDECIDED } perf_label;
-const char *perf_label_name(perf_label l); /* "slower", "same", "faster", "undecided" */
+typedef enum hpc_history_label {
+    HPC_HISTORY_SLOWER,
+    HPC_HISTORY_SAME,
+    HPC_HISTORY_FASTER,
+    HPC_HISTORY_UNDECIDED
+} hpc_history_label;
+/* "slower", "same", "faster", "undecided" */
+const char *hpc_history_label_name(hpc_history_label l);
 
 /* ---- noise.c: the noise of a whole series ------------------------------------------------
  * The spread of three samples is unreliable; that of the samples of all commits is not. The noise
@@ -107,7 +113,7 @@ typedef struct perf_effect {
     double low, high; /* -1 and INFINITY: unknown */
     double p, q;      /* q: over all pairs of the call; NAN: a side has no samples */
     bool ranked;      /* p comes from the rank test */
-    perf_label label;
+    hpc_history_label label;
 } perf_effect;
 /* Judges n pairs of one series. */
 int perf_effects(perf_effect *out, const perf_samples *base, const perf_samples *head, int64_t n,

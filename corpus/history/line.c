@@ -17,7 +17,7 @@ typedef struct place {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int load_commits(perf_line *l, hpc_buf *parents, perf_db *d)
+static int load_commits(perf_line *l, hpc_buf *parents, hpc_history_db *d)
 {
     const char *id, *parent;
     int64_t time;
@@ -28,20 +28,20 @@ static int load_commits(perf_line *l, hpc_buf *parents, perf_db *d)
         TRY(hpc_grow(&l->item, &l->cap, l->n + 1, sizeof *l->item));
         perf_commit *c = &l->item[l->n];
         *c = (perf_commit){.parent = -1, .time = time};
-        memcpy(c->id, id, PERF_ID);
-        TRY(hpc_map_put(l->places, id, PERF_ID, (uint64_t)l->n++));
-        char text[PERF_ID] = "";
-        if (parent) memcpy(text, parent, PERF_ID);
-        TRY(hpc_buf_add(parents, text, PERF_ID));
+        memcpy(c->id, id, HPC_HISTORY_ID);
+        TRY(hpc_map_put(l->places, id, HPC_HISTORY_ID, (uint64_t)l->n++));
+        char text[HPC_HISTORY_ID] = "";
+        if (parent) memcpy(text, parent, HPC_HISTORY_ID);
+        TRY(hpc_buf_add(parents, text, HPC_HISTORY_ID));
     }
     for (int64_t k = 0; k < l->n; k++)
-        l->item[k].parent = perf_line_find(l, parents->data + k * PERF_ID);
+        l->item[k].parent = perf_line_find(l, parents->data + k * HPC_HISTORY_ID);
 out:
     return rc;
 }
 
 /* They come by commit. */
-static int load_products(perf_line *l, perf_db *d)
+static int load_products(perf_line *l, hpc_history_db *d)
 {
     const char *id, *hash;
     uint64_t how;
@@ -106,10 +106,10 @@ static int put_in_order(perf_line *l, const place *p, int64_t n)
     for (int64_t k = 0; k < n; k++) {
         item[k] = l->item[p[k].at];
         if (item[k].parent >= 0) item[k].parent = now[item[k].parent];
-        TRY(hpc_map_put(l->places, item[k].id, PERF_ID, (uint64_t)k));
+        TRY(hpc_map_put(l->places, item[k].id, HPC_HISTORY_ID, (uint64_t)k));
     }
     for (int64_t k = n; k < l->n; k++)
-        TRY(hpc_map_put(l->places, l->item[p[k].at].id, PERF_ID, UINT64_MAX));
+        TRY(hpc_map_put(l->places, l->item[p[k].at].id, HPC_HISTORY_ID, UINT64_MAX));
     if (n > 0) memcpy(l->item, item, (size_t)n * sizeof *item);
     l->n = n;
 out:
@@ -145,7 +145,7 @@ out:
     return rc;
 }
 
-int perf_line_load(perf_line *out, perf_db *d)
+int perf_line_load(perf_line *out, hpc_history_db *d)
 {
     hpc_buf parents = {0};
     int rc = HPC_OK;
@@ -174,7 +174,7 @@ int64_t perf_line_find(const perf_line *l, const char *id)
 {
     uint64_t at;
     hpc_assert(id);
-    bool there = id[0] && hpc_map_get(l->places, id, PERF_ID, &at);
+    bool there = id[0] && hpc_map_get(l->places, id, HPC_HISTORY_ID, &at);
     return there && at != UINT64_MAX ? (int64_t)at : -1;
 }
 

@@ -12,7 +12,7 @@ typedef struct perf_product { /* result of a build */
     char hash[PERF_PRODUCT];
 } perf_product;
 typedef struct perf_commit {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     int64_t parent; /* its number; -1: not in the history */
     int64_t time;
     bool main;              /* an ancestor of the latest commit, or that commit; else on a branch */
@@ -28,7 +28,7 @@ typedef struct perf_line {
     int64_t products_n, products_cap;
     hpc_map *places; /* from ids to numbers */
 } perf_line;
-int perf_line_load(perf_line *out, perf_db *d);
+int perf_line_load(perf_line *out, hpc_history_db *d);
 void perf_line_release(perf_line *l);
 int64_t perf_line_find(const perf_line *l, const char *id); /* its number, or -1 */
 /* True if a command on a machine built both to the same bytes, and none to different bytes. */

@@ -10,16 +10,9 @@
 enum { COUNTS_MOST = 256 << 20 };
 static const double least_seconds = 1e-6; /* no run takes less */
 
-bool history_is_counted(const history_metric *m)
+bool history_is_counted(const hpc_history_metric *m)
 {
     return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
-}
-
-bool history_wants(const history_options *o, history_kind kind)
-{
-    for (int k = 0; k < o->metrics; k++)
-        if (o->metric[k].kind == kind) return true;
-    return false;
 }
 
 void history_run_release(history_run *r)
@@ -44,7 +37,8 @@ static int fail(history_run *out, const char *why)
 /* ---- plain runs --------------------------------------------------------------------------------
  */
 
-static int take_parsed(history_run *out, const history_metric *m, int k, const hpc_proc_result *r)
+static int take_parsed(history_run *out, const hpc_history_metric *m, int k,
+                       const hpc_proc_result *r)
 {
     double value;
     hpc_buf printed = {0};
@@ -68,7 +62,7 @@ static int take_plain(history_run *out, const history_work *w, const hpc_proc_re
 {
     int rc = HPC_OK;
     for (int k = 0; k < w->o->metrics; k++) {
-        const history_metric *m = &w->o->metric[k];
+        const hpc_history_metric *m = &w->o->metric[k];
         double user = r->user_seconds > least_seconds ? r->user_seconds : least_seconds;
         if (m->kind == HISTORY_TIME) take(out, k, r->seconds);
         if (m->kind == HISTORY_USER) take(out, k, user);
@@ -122,7 +116,7 @@ static int take_counted(history_run *out, const history_work *w, const char *cou
         goto out;
     }
     for (int k = 0; k < w->o->metrics; k++) {
-        const history_metric *m = &w->o->metric[k];
+        const hpc_history_metric *m = &w->o->metric[k];
         if (m->kind == HISTORY_INSTRUCTIONS) take(out, k, c.instructions);
         if (m->kind == HISTORY_COST) take(out, k, history_cost(&c));
     }

@@ -59,11 +59,11 @@ out:
     return rc;
 }
 
-static int parsed_metric(history_metric *out, const char *text, size_t n)
+static int parsed_metric(hpc_history_metric *out, const char *text, size_t n)
 {
     regex_t tried;
     int rc = HPC_OK;
-    *out = (history_metric){.kind = HISTORY_PARSED};
+    *out = (hpc_history_metric){.kind = HISTORY_PARSED};
     out->rate = n >= 2 && memcmp(text + n - 2, "/s", 2) == 0;
     size_t named = out->rate ? n - 2 : n;
     if (named == 0 || named > sizeof out->name - 3)
@@ -86,10 +86,10 @@ out:
     return rc;
 }
 
-int history_metric_parse(history_metric *out, const char *text)
+int hpc_history_metric_parse(hpc_history_metric *out, const char *text)
 {
     size_t n = strcspn(text, "=");
-    *out = (history_metric){0};
+    *out = (hpc_history_metric){0};
     if (text[n] == '=') return parsed_metric(out, text, n);
     if (strcmp(text, "instructions") == 0)
         text = names[hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS) ? HISTORY_HARDWARE
@@ -107,10 +107,10 @@ int history_metric_parse(history_metric *out, const char *text)
         text);
 }
 
-void history_metric_release(history_metric *m)
+void hpc_history_metric_release(hpc_history_metric *m)
 {
     hpc_free(m->pattern);
-    *m = (history_metric){0};
+    *m = (hpc_history_metric){0};
 }
 
 /* ---- numbers that are printed -----------------------------------------------------------------
@@ -129,7 +129,7 @@ static bool number(double *out, const char *text, size_t n)
 }
 
 /* The last one, as sums stand below what they are of. */
-int history_parse(double *out, const history_metric *m, const hpc_buf *printed)
+int history_parse(double *out, const hpc_history_metric *m, const hpc_buf *printed)
 {
     const char *at = printed->data ? printed->data : "";
     regex_t pattern;
@@ -208,4 +208,11 @@ bool history_counts_add(history_counts *c, const char *text)
     if (history_counts_row(&sums, &e, summary + strlen("\nsummary: ")) < e.n) return false;
     *c = sums;
     return true;
+}
+
+bool history_wants(const hpc_history_options *o, history_kind kind)
+{
+    for (int k = 0; k < o->metrics; k++)
+        if (o->metric[k].kind == kind) return true;
+    return false;
 }

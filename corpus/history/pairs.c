@@ -12,9 +12,9 @@
 typedef struct commit { /* of the same place in the line */
     int64_t base;       /* of its pair */
     int64_t first, n;   /* its samples in the current series */
-    int64_t decided[PERF_UNDECIDED];
+    int64_t decided[HPC_HISTORY_UNDECIDED];
     int64_t seen; /* series that it and its base have */
-    double change[PERF_UNDECIDED];
+    double change[HPC_HISTORY_UNDECIDED];
 } commit;
 typedef struct history {
     perf_line line;
@@ -27,7 +27,7 @@ typedef struct history {
     perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
     perf_effect *effect;
     int64_t *paired; /* the commit of each */
-    const perf_pairs_rule *rule;
+    const hpc_history_pairs_rule *rule;
     double threshold; /* of the series */
     hpc_buf metric;
     int64_t series_n;
@@ -46,7 +46,7 @@ static int measure_noise(perf_noise *out, history *h)
     return perf_noise_measure(out, h->side[0], n);
 }
 
-static void decide(commit *c, perf_label l, double change)
+static void decide(commit *c, hpc_history_label l, double change)
 {
     if (c->decided[l]++ == 0 || fabs(change) > fabs(c->change[l])) c->change[l] = change;
 }
@@ -67,7 +67,7 @@ static int64_t find_pairs(history *h)
         c->base = base;
         c->seen++;
         if (same) {
-            decide(c, PERF_SAME, 0);
+            decide(c, HPC_HISTORY_SAME, 0);
             continue;
         }
         h->side[0][n] = samples_of(h, &h->item[h->source[base]]);
@@ -88,7 +88,7 @@ static int judge_series(history *h)
     int64_t n = find_pairs(h);
     TRY(perf_effects(h->effect, h->side[0], h->side[1], n, &noise, &rule));
     for (int64_t k = 0; k < n; k++)
-        if (h->effect[k].label != PERF_UNDECIDED)
+        if (h->effect[k].label != HPC_HISTORY_UNDECIDED)
             decide(&h->item[h->paired[k]], h->effect[k].label, h->effect[k].change);
     for (int64_t k = 0; k < h->line.n; k++) h->item[k].n = 0;
     h->values_n = 0;
@@ -96,7 +96,7 @@ out:
     return rc;
 }
 
-static int load_commits(history *h, perf_db *d)
+static int load_commits(history *h, hpc_history_db *d)
 {
     int rc = HPC_OK;
     TRY(perf_line_load(&h->line, d));
@@ -130,11 +130,11 @@ out:
 }
 
 /* Sets *wanted if the rule includes the series, and resets the samples. */
-static int begin_series(bool *wanted, history *h, perf_db *d, int64_t series)
+static int begin_series(bool *wanted, history *h, hpc_history_db *d, int64_t series)
 {
-    const perf_pairs_rule *r = h->rule;
+    const hpc_history_pairs_rule *r = h->rule;
     int rc = HPC_OK;
-    TRY(perf_db_metric(&h->metric, d, series));
+    TRY(hpc_history_db_metric(&h->metric, d, series));
     *wanted = !r || r->metrics == 0;
     for (int64_t k = 0; r && k < r->metrics; k++)
         *wanted = *wanted || strcmp(r->metric[k], h->metric.data) == 0;
@@ -143,7 +143,7 @@ out:
     return rc;
 }
 
-static int load_samples(history *h, perf_db *d)
+static int load_samples(history *h, hpc_history_db *d)
 {
     int64_t series = 0, last = 0;
     const char *id;
@@ -164,46 +164,47 @@ out:
     return rc;
 }
 
-static perf_label label_of(const commit *c)
+static hpc_history_label label_of(const commit *c)
 {
     const int64_t *n = c->decided;
-    if (n[PERF_SLOWER] && !n[PERF_FASTER]) return PERF_SLOWER;
-    if (n[PERF_FASTER] && !n[PERF_SLOWER]) return PERF_FASTER;
-    return n[PERF_SAME] && !n[PERF_SLOWER] ? PERF_SAME : PERF_UNDECIDED;
+    if (n[HPC_HISTORY_SLOWER] && !n[HPC_HISTORY_FASTER]) return HPC_HISTORY_SLOWER;
+    if (n[HPC_HISTORY_FASTER] && !n[HPC_HISTORY_SLOWER]) return HPC_HISTORY_FASTER;
+    return n[HPC_HISTORY_SAME] && !n[HPC_HISTORY_SLOWER] ? HPC_HISTORY_SAME : HPC_HISTORY_UNDECIDED;
 }
 
 static int compare_pairs(const void *a, const void *b)
 {
-    const perf_pair *x = a, *y = b;
+    const hpc_history_pair *x = a, *y = b;
     if (x->time != y->time) return x->time < y->time ? -1 : 1;
     return strcmp(x->head, y->head);
 }
 
-static int collect(perf_pairs *out, const history *h)
+static int collect(hpc_history_pairs *out, const history *h)
 {
     int rc = HPC_OK;
     for (int64_t k = 0; k < h->line.n; k++) {
         const commit *c = &h->item[k];
-        perf_label l = label_of(c);
+        hpc_history_label l = label_of(c);
         if (c->seen == 0) continue;
-        out->undecided_n += l == PERF_UNDECIDED;
-        if (l == PERF_UNDECIDED) continue;
+        out->undecided_n += l == HPC_HISTORY_UNDECIDED;
+        if (l == HPC_HISTORY_UNDECIDED) continue;
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
-        perf_pair *p = &out->item[out->n++];
-        *p = (perf_pair){.time = h->line.item[k].time, .label = l, .change = c->change[l]};
-        memcpy(p->base, h->line.item[c->base].id, PERF_ID);
-        memcpy(p->head, h->line.item[k].id, PERF_ID);
+        hpc_history_pair *p = &out->item[out->n++];
+        *p = (hpc_history_pair){.time = h->line.item[k].time, .label = l, .change = c->change[l]};
+        memcpy(p->base, h->line.item[c->base].id, HPC_HISTORY_ID);
+        memcpy(p->head, h->line.item[k].id, HPC_HISTORY_ID);
     }
     if (out->n > 1) qsort(out->item, (size_t)out->n, sizeof *out->item, compare_pairs);
 out:
     return rc;
 }
 
-int perf_pairs_load(perf_pairs *out, perf_db *d, const perf_pairs_rule *rule)
+int hpc_history_pairs_load(hpc_history_pairs *out, hpc_history_db *d,
+                           const hpc_history_pairs_rule *rule)
 {
     history h = {.rule = rule};
     int rc = HPC_OK;
-    *out = (perf_pairs){0};
+    *out = (hpc_history_pairs){0};
     TRY(load_commits(&h, d));
     TRY(load_samples(&h, d));
     TRY(collect(out, &h));
@@ -220,12 +221,12 @@ out:
     hpc_free(h.side[1]);
     hpc_free(h.effect);
     hpc_free(h.paired);
-    if (rc < 0) perf_pairs_release(out);
+    if (rc < 0) hpc_history_pairs_release(out);
     return rc;
 }
 
-void perf_pairs_release(perf_pairs *p)
+void hpc_history_pairs_release(hpc_history_pairs *p)
 {
     hpc_free(p->item);
-    *p = (perf_pairs){0};
+    *p = (hpc_history_pairs){0};
 }

@@ -11,13 +11,13 @@
 #include "corpus/history/hot_line.h"
 
 /* ---- facts.c: the machine and the options ---- */
-int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine);
+int history_facts(hpc_buf *out, const hpc_history_options *o, hpc_git *g, const char *machine);
 /* Restricts this process to CPUs, in the format of taskset. HPC_E_ARG: a bad list. */
 int history_bind(const char *cpus);
 
 /* ---- work.c: build folders ---- */
 typedef struct history_work {
-    const history_options *o;
+    const hpc_history_options *o;
     hpc_git *git;
     hpc_arena *arena;
     const char **environment; /* for commands, NULL-terminated */
@@ -25,7 +25,7 @@ typedef struct history_work {
     int lock;
 } history_work;
 /* Removes unfinished builds of a killed process. HPC_E_STATE: another process uses the folder. */
-int history_work_open(history_work *w, hpc_git *g, const history_options *o);
+int history_work_open(history_work *w, hpc_git *g, const hpc_history_options *o);
 void history_work_close(history_work *w);
 
 typedef enum history_outcome {
@@ -60,7 +60,8 @@ int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most);
 /* The reason of a failure as a phrase; "": success. */
 void history_failure(char out[128], const hpc_proc_result *r);
 
-/* ---- metric.c: files of cachegrind ---- */
+/* ---- metric.c: kinds of metrics, and files of cachegrind ---- */
+bool history_wants(const hpc_history_options *o, history_kind kind); /* a metric has this kind */
 enum { HISTORY_EVENTS = 16 };
 typedef struct history_events { /* columns of a file */
     char kind[HISTORY_EVENTS];  /* 'i': instructions; '1', 'L': misses; 0: other */
@@ -97,16 +98,15 @@ void history_profile_release(history_profile *p);
 
 /* ---- measure.c: one run ---- */
 typedef struct history_run {
-    bool took[HISTORY_METRICS];
-    double value[HISTORY_METRICS];
+    bool took[HPC_HISTORY_METRICS];
+    double value[HPC_HISTORY_METRICS];
     history_outcome outcome;
     double seconds;
     hpc_buf log;
     hpc_hot_line *hot; /* line profile by valgrind, sorted by key */
     int64_t hot_n;
 } history_run;
-bool history_is_counted(const history_metric *m); /* counted by valgrind */
-bool history_wants(const history_options *o, history_kind kind);
+bool history_is_counted(const hpc_history_metric *m); /* counted by valgrind */
 /* One run for all counted metrics, under valgrind, or for all others, plain. */
 int history_measure(history_run *out, const history_work *w, const char *folder, bool counted);
 void history_run_release(history_run *r);

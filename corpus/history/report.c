@@ -65,9 +65,9 @@ const perf_commit *perf_report_commit(const perf_shown *s, int64_t at)
     return &s->of->curves.line.item[at];
 }
 
-void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s)
+void perf_report_labels(int64_t n[HPC_HISTORY_UNDECIDED + 1], const perf_shown *s)
 {
-    memset(n, 0, (PERF_UNDECIDED + 1) * sizeof *n);
+    memset(n, 0, (HPC_HISTORY_UNDECIDED + 1) * sizeof *n);
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
         const perf_point *p = &s->curve->point[k];
         if (p->base >= 0 && (p->same || p->samples.n > 0)) n[p->effect.label]++;
@@ -83,26 +83,26 @@ static bool has(const char *text, const perf_way *w)
 
 static bool is_wanted(const perf_series *s, void *user)
 {
-    const perf_report_options *o = user;
+    const hpc_history_report_options *o = user;
     bool metrics = o->metric.n == 0, series = o->series.n == 0;
     for (int64_t k = 0; k < o->metric.n; k++) metrics |= strcmp(s->metric, o->metric.item[k]) == 0;
     for (int64_t k = 0; k < o->series.n; k++) series |= has(o->series.item[k], &s->way);
     return metrics && series;
 }
 
-static int load_history(perf_history *h, const char *path, const perf_report_options *o)
+static int load_history(perf_history *h, const char *path, const hpc_history_report_options *o)
 {
     perf_curves_options c = {
         .wants = is_wanted, .user = (void *)(uintptr_t)o, .threshold = o->threshold / 100};
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     int rc;
     h->name = path;
     if (!hpc_file_exists(path))
         TRY(hpc_fail(HPC_E_ARG, "--db %.300s: there is no such performance history", path));
-    TRY(perf_db_open(&d, path));
+    TRY(hpc_history_db_open(&d, path));
     TRY(perf_curves_load(&h->curves, d, &c));
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
@@ -157,7 +157,7 @@ static double any_cost(const perf_curve *c, int64_t n)
     return most;
 }
 
-static int add_series(perf_report *r, const perf_history *h, const perf_curve *c)
+static int add_series(hpc_history_report *r, const perf_history *h, const perf_curve *c)
 {
     perf_shown *s = &r->item[r->n++];
     unit u = unit_of(c->metric, any_cost(c, h->curves.line.n));
@@ -183,7 +183,7 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /* Shows the build command of series that differ in nothing else. */
-static void mark_different_builds(perf_report *r)
+static void mark_different_builds(hpc_history_report *r)
 {
     for (int64_t k = 0; k < r->n; k++)
         for (int64_t i = 0; i < k; i++) {
@@ -195,7 +195,7 @@ static void mark_different_builds(perf_report *r)
         }
 }
 
-static int gather(perf_report *r)
+static int gather(hpc_history_report *r)
 {
     int64_t series = 0, changes = 0;
     int rc = HPC_OK;
@@ -224,64 +224,9 @@ out:
     return rc;
 }
 
-/* ---- pictures -------------------------------------------------------------------------------- */
-
-/* "DIR/1-time.png": replaces characters of the metric that do not belong into a file name. */
-static int picture_path(char out[PATH_MAX], const char *folder, const perf_shown *s)
-{
-    int n = snprintf(out, PATH_MAX, "%s/%d-", folder, s->number);
-    if (n < 0 || n + 80 > PATH_MAX)
-        return hpc_fail(HPC_E_ARG, "--out %.200s...: the path is too long", folder);
-    for (const char *p = s->curve->metric; *p && p < s->curve->metric + 64; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= '0' && *p <= '9') || *p == '_';
-        out[n++] = plain ? *p : '-';
-    }
-    strcpy(out + n, ".png");
-    return HPC_OK;
-}
-
-static int draw_series(const perf_report *r, const perf_shown *s, const char *folder)
-{
-    enum { WIDTH = 1500, HEIGHT = 560 };
-    char path[PATH_MAX];
-    hpc_plot plot;
-    hpc_arena_mark mark = hpc_arena_here(r->arena);
-    int rc;
-    TRY(picture_path(path, folder, s));
-    TRY(perf_report_plot(&plot, r->arena, s));
-    const hpc_figure f = {.plot = &plot, .n = 1, .width = WIDTH, .height = HEIGHT};
-    if (plot.series_n > 0) TRY(hpc_plot_save(path, &f));
-out:
-    hpc_arena_rewind(r->arena, mark);
-    return rc;
-}
-
-int perf_report_save(bool *plots, const perf_report *r, const char *folder)
-{
-    char path[PATH_MAX];
-    hpc_buf page = {0};
-    int rc = HPC_OK;
-    *plots = true;
-    TRY(hpc_file_mkdir(folder));
-    if (snprintf(path, sizeof path, "%s/index.html", folder) >= (int)sizeof path)
-        TRY(hpc_fail(HPC_E_ARG, "--out %.200s...: the path is too long", folder));
-    TRY(perf_report_page(&page, r));
-    TRY(hpc_file_save(path, page.data, page.n));
-    for (int64_t k = 0; k < r->n && *plots; k++) {
-        rc = draw_series(r, &r->item[k], folder);
-        *plots = rc != HPC_E_UNSUPPORTED;
-        if (!*plots) hpc_error_clear();
-        TRY(*plots ? rc : HPC_OK);
-    }
-out:
-    hpc_buf_release(&page);
-    return rc;
-}
-
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int check(const perf_report *r)
+static int check(const hpc_history_report *r)
 {
     int64_t all = 0;
     for (int64_t k = 0; k < r->histories_n; k++) all += r->history[k].curves.all_n;
@@ -292,7 +237,7 @@ static int check(const perf_report *r)
                     (long long)all);
 }
 
-int perf_report_load(perf_report *r, const perf_report_options *o)
+int hpc_history_report_load(hpc_history_report *r, const hpc_history_report_options *o)
 {
     hpc_git *git = NULL;
     int rc = HPC_OK;
@@ -317,9 +262,9 @@ out:
     return rc;
 }
 
-void perf_report_release(perf_report *r)
+void hpc_history_report_release(hpc_history_report *r)
 {
     for (int64_t k = 0; k < r->histories_n; k++) perf_curves_release(&r->history[k].curves);
     hpc_arena_free(r->arena);
-    *r = (perf_report){0};
+    *r = (hpc_history_report){0};
 }

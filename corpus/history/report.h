@@ -9,13 +9,13 @@
 #include "runtime/base/options.h"
 #include "runtime/plot/plot.h"
 
-typedef struct perf_report_options {
+typedef struct hpc_history_report_options {
     hpc_texts db;     /* paths of histories; at least one */
     hpc_texts metric; /* only series with one of these metrics; none: all */
     hpc_texts series; /* only series with one of these texts in command, build or machine */
     const char *repo; /* repository to read subjects of commits from; NULL: none */
     double threshold; /* percent; smaller changes are ignored; 0: the defaults of curve.h */
-} perf_report_options;
+} hpc_history_report_options;
 
 typedef struct perf_history {
     const char *name; /* path of its database */
@@ -37,7 +37,7 @@ typedef struct perf_change { /* a change point */
     const perf_step *step;
     int64_t first, last, suspects; /* commits at which it may have happened, and how many */
 } perf_change;
-typedef struct perf_report {
+typedef struct hpc_history_report {
     hpc_arena *arena;
     perf_history *history;
     int64_t histories_n;
@@ -46,16 +46,13 @@ typedef struct perf_report {
     perf_change *change; /* the largest first */
     int64_t changes_n;
     bool repository; /* subjects of commits are known */
-} perf_report;
+} hpc_history_report;
 
 /* ---- report.c ----
  * Zero `r` first and release it in any case. HPC_E_ARG: no such history or repository, or no series
  * matches the options. */
-int perf_report_load(perf_report *r, const perf_report_options *o);
-void perf_report_release(perf_report *r);
-/* Writes folder/index.html, and one PNG per series with gnuplot. *plots false: gnuplot is not
- * installed, and only the page was written. */
-int perf_report_save(bool *plots, const perf_report *r, const char *folder);
+int hpc_history_report_load(hpc_history_report *r, const hpc_history_report_options *o);
+void hpc_history_report_release(hpc_history_report *r);
 
 /* Texts that all formats share. */
 enum { PERF_REPORT_TEXT = 64 };
@@ -66,18 +63,23 @@ const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds); /* ""
 const char *perf_report_built(const perf_shown *s); /* build command, or "(not recorded)" */
 const perf_commit *perf_report_commit(const perf_shown *s, int64_t at);
 /* Counts the commits of the series with each label. */
-void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s);
+void perf_report_labels(int64_t n[HPC_HISTORY_UNDECIDED + 1], const perf_shown *s);
 
 /* ---- report_text.c ---- */
 void perf_report_noise(hpc_buf *out, const perf_curve *c); /* as a phrase */
-void perf_report_text(hpc_buf *out, const perf_report *r);
-int perf_report_json(hpc_buf *out, const perf_report *r);
+void hpc_history_report_text(hpc_buf *out, const hpc_history_report *r);
+int hpc_history_report_json(hpc_buf *out, const hpc_history_report *r);
 
 /* ---- report_plot.c ---- */
 /* The plot lives in the arena. series_n 0: nothing was measured. */
 int perf_report_plot(hpc_plot *out, hpc_arena *a, const perf_shown *s);
 
 /* ---- report_page.c ---- */
-int perf_report_page(hpc_buf *out, const perf_report *r);
+int perf_report_page(hpc_buf *out, const hpc_history_report *r);
+
+/* ---- report_save.c ---- */
+/* Writes folder/index.html, and one PNG per series with gnuplot. *plots false: gnuplot is not
+ * installed, and only the page was written. */
+int hpc_history_report_save(bool *plots, const hpc_history_report *r, const char *folder);
 
 #endif

@@ -38,7 +38,7 @@ static void put_commit(hpc_buf *out, const perf_shown *s, int64_t at)
     hpc_html_cell(out, "", perf_report_date(date, perf_report_commit(s, at)->time));
 }
 
-static void put_subject(hpc_buf *out, const perf_report *r, const perf_shown *s, int64_t at)
+static void put_subject(hpc_buf *out, const hpc_history_report *r, const perf_shown *s, int64_t at)
 {
     if (r->repository) hpc_html_cell(out, "wrap", s->of->subject[at]);
 }
@@ -67,7 +67,7 @@ static void close_table(hpc_buf *out, int64_t rows)
 
 /* ---- change points --------------------------------------------------------------------------- */
 
-static void put_change(hpc_buf *out, const perf_report *r, const perf_change *c, bool of_all)
+static void put_change(hpc_buf *out, const hpc_history_report *r, const perf_change *c, bool of_all)
 {
     hpc_buf_text(out, "<tr>");
     put_share(out, c->step->change, c->step->low, c->step->high);
@@ -92,7 +92,7 @@ static void put_change(hpc_buf *out, const perf_report *r, const perf_change *c,
     hpc_buf_text(out, "</tr>\n");
 }
 
-static void put_changes(hpc_buf *out, const perf_report *r, const perf_shown *of)
+static void put_changes(hpc_buf *out, const hpc_history_report *r, const perf_shown *of)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < r->changes_n; k++) {
@@ -113,13 +113,14 @@ static void put_changes(hpc_buf *out, const perf_report *r, const perf_shown *of
 
 /* ---- labels and failures --------------------------------------------------------------------- */
 
-static void put_label(hpc_buf *out, const perf_report *r, const perf_shown *s, int64_t k)
+static void put_label(hpc_buf *out, const hpc_history_report *r, const perf_shown *s, int64_t k)
 {
     char text[PERF_REPORT_TEXT];
     const perf_point *p = &s->curve->point[k];
     hpc_buf_text(out, "<tr>");
     put_share(out, p->effect.change, p->effect.low, p->effect.high);
-    hpc_html_cell(out, perf_label_name(p->effect.label), perf_label_name(p->effect.label));
+    hpc_html_cell(out, hpc_history_label_name(p->effect.label),
+                  hpc_history_label_name(p->effect.label));
     put_commit(out, s, k);
     hpc_buf_text(out, "<td>");
     put_id(out, s, p->base);
@@ -131,12 +132,12 @@ static void put_label(hpc_buf *out, const perf_report *r, const perf_shown *s, i
     hpc_buf_text(out, "</tr>\n");
 }
 
-static void put_labels(hpc_buf *out, const perf_report *r, const perf_shown *s)
+static void put_labels(hpc_buf *out, const hpc_history_report *r, const perf_shown *s)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
-        perf_label l = s->curve->point[k].effect.label;
-        if (l != PERF_SLOWER && l != PERF_FASTER) continue;
+        hpc_history_label l = s->curve->point[k].effect.label;
+        if (l != HPC_HISTORY_SLOWER && l != HPC_HISTORY_FASTER) continue;
         if (n == 0)
             open_table(out, "Commits compared with the previous measured commit",
                        "#change|interval (95 %)|label|commit|date|against|#q|#median|#runs",
@@ -146,7 +147,7 @@ static void put_labels(hpc_buf *out, const perf_report *r, const perf_shown *s)
     if (n > 0) close_table(out, n);
 }
 
-static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
+static int put_failures(hpc_buf *out, const hpc_history_report *r, const perf_shown *s)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
@@ -180,7 +181,7 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
 static void put_facts(hpc_buf *out, const perf_shown *s)
 {
     const perf_curve *c = s->curve;
-    int64_t label[PERF_UNDECIDED + 1];
+    int64_t label[HPC_HISTORY_UNDECIDED + 1];
     hpc_buf_printf(out, "<p>%lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);
     if (c->same_n) hpc_buf_printf(out, ", %lld with a byte-identical build", (long long)c->same_n);
@@ -191,14 +192,15 @@ static void put_facts(hpc_buf *out, const perf_shown *s)
     perf_report_labels(label, s);
     hpc_buf_printf(
         out, ". Compared with the previous commit (changes above %.3g %%):", 100 * c->threshold);
-    for (int k = 0; k <= PERF_UNDECIDED; k++)
-        hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k], perf_label_name(k));
+    for (int k = 0; k <= HPC_HISTORY_UNDECIDED; k++)
+        hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k],
+                       hpc_history_label_name(k));
     hpc_buf_text(out, ".</p>\n<p class=\"dim\">");
     perf_report_noise(out, c);
     hpc_buf_text(out, ".</p>\n");
 }
 
-static int put_series(hpc_buf *out, const perf_report *r, const perf_shown *s)
+static int put_series(hpc_buf *out, const hpc_history_report *r, const perf_shown *s)
 {
     hpc_arena_mark mark = hpc_arena_here(r->arena);
     hpc_plot plot;
@@ -237,7 +239,7 @@ out:
     return rc;
 }
 
-int perf_report_page(hpc_buf *out, const perf_report *r)
+int perf_report_page(hpc_buf *out, const hpc_history_report *r)
 {
     int rc = HPC_OK;
     hpc_html_open(out, "Measured cost per commit", style);

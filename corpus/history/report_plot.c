@@ -163,12 +163,12 @@ static bool is_same(const perf_point *p)
 
 static bool is_slower(const perf_point *p)
 {
-    return p->samples.n > 0 && p->effect.label == PERF_SLOWER;
+    return p->samples.n > 0 && p->effect.label == HPC_HISTORY_SLOWER;
 }
 
 static bool is_faster(const perf_point *p)
 {
-    return p->samples.n > 0 && p->effect.label == PERF_FASTER;
+    return p->samples.n > 0 && p->effect.label == HPC_HISTORY_FASTER;
 }
 
 static bool has_failed(const perf_point *p)
@@ -282,7 +282,7 @@ static void put_effect(hpc_buf *out, const drawing *d, const perf_point *p)
     else if (p->samples.n > 0)
         hpc_buf_printf(out, "\n%s (%s) against %.12s: %s", perf_report_share(a, p->effect.change),
                        perf_report_range(b, p->effect.low, p->effect.high), base,
-                       perf_label_name(p->effect.label));
+                       hpc_history_label_name(p->effect.label));
 }
 
 static int put_failure(hpc_buf *out, hpc_arena *a, const perf_failure *f)

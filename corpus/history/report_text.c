@@ -30,7 +30,7 @@ void perf_report_noise(hpc_buf *out, const perf_curve *c)
 static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
 {
     const perf_curve *c = s->curve;
-    int64_t label[PERF_UNDECIDED + 1];
+    int64_t label[HPC_HISTORY_UNDECIDED + 1];
     hpc_buf_printf(out, "[%d] %s of '%s' on %s", s->number, s->metric, s->command, s->machine);
     if (s->builds) hpc_buf_printf(out, ", built by '%s'", perf_report_built(s));
     if (histories) hpc_buf_printf(out, ", %s", s->of->name);
@@ -44,12 +44,13 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
     perf_report_noise(out, c);
     perf_report_labels(label, s);
     hpc_buf_text(out, "\n    labels:");
-    for (int k = 0; k <= PERF_UNDECIDED; k++)
-        hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k], perf_label_name(k));
+    for (int k = 0; k <= HPC_HISTORY_UNDECIDED; k++)
+        hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k],
+                       hpc_history_label_name(k));
     hpc_buf_text(out, "\n");
 }
 
-static void put_change(hpc_buf *out, const perf_change *c, const perf_report *r)
+static void put_change(hpc_buf *out, const perf_change *c, const hpc_history_report *r)
 {
     char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT], which[PERF_REPORT_TEXT];
     const perf_commit *at = perf_report_commit(c->of, c->step->at);
@@ -71,19 +72,19 @@ static void put_labels(hpc_buf *out, const perf_shown *s)
     char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT];
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
         const perf_point *p = &s->curve->point[k];
-        perf_label l = p->effect.label;
-        if (l != PERF_SLOWER && l != PERF_FASTER) continue;
+        hpc_history_label l = p->effect.label;
+        if (l != HPC_HISTORY_SLOWER && l != HPC_HISTORY_FASTER) continue;
         hpc_buf_printf(out, "  %10s  %-22s  [%d]  %.*s  %-6s against %.*s  %s",
                        perf_report_share(change, p->effect.change),
                        perf_report_range(range, p->effect.low, p->effect.high), s->number, SHORT,
-                       perf_report_commit(s, k)->id, perf_label_name(l), SHORT,
+                       perf_report_commit(s, k)->id, hpc_history_label_name(l), SHORT,
                        perf_report_commit(s, p->base)->id, s->of->subject[k]);
         while (out->n > 0 && out->data[out->n - 1] == ' ') out->data[--out->n] = '\0';
         hpc_buf_text(out, "\n");
     }
 }
 
-void perf_report_text(hpc_buf *out, const perf_report *r)
+void hpc_history_report_text(hpc_buf *out, const hpc_history_report *r)
 {
     if (r->n == 0) hpc_buf_text(out, "nothing was measured\n");
     for (int64_t k = 0; k < r->n; k++) put_series(out, &r->item[k], r->histories_n > 1);
@@ -147,7 +148,7 @@ static void put_point_json(hpc_json_out *w, const perf_shown *s, int64_t k)
     hpc_json_put_real(w, "high", p->high);
     if (p->base >= 0 && (p->same || p->samples.n > 0)) {
         put_commit_json(w, "base", s, p->base);
-        hpc_json_put_text(w, "label", perf_label_name(p->effect.label));
+        hpc_json_put_text(w, "label", hpc_history_label_name(p->effect.label));
         hpc_json_put_real(w, "change", p->effect.change);
         hpc_json_put_real(w, "change_low", p->effect.low);
         hpc_json_put_real(w, "change_high", p->effect.high);
@@ -177,7 +178,7 @@ static int put_failure_json(hpc_json_out *w, hpc_arena *a, const perf_shown *s, 
 static int put_series_json(hpc_json_out *w, hpc_arena *a, const perf_shown *s)
 {
     const perf_curve *c = s->curve;
-    int64_t label[PERF_UNDECIDED + 1];
+    int64_t label[HPC_HISTORY_UNDECIDED + 1];
     int rc = HPC_OK;
     perf_report_labels(label, s);
     hpc_json_open(w, NULL, '{');
@@ -195,7 +196,8 @@ static int put_series_json(hpc_json_out *w, hpc_arena *a, const perf_shown *s)
     hpc_json_put_real(w, "noise", c->noise.freedom > 0 ? c->noise.sd : (double)NAN);
     hpc_json_put_real(w, "noise_of_commits", c->steps.noise > 0 ? c->steps.noise : (double)NAN);
     hpc_json_put_int(w, "change_points", c->steps.n);
-    for (int k = 0; k <= PERF_UNDECIDED; k++) hpc_json_put_int(w, perf_label_name(k), label[k]);
+    for (int k = 0; k <= HPC_HISTORY_UNDECIDED; k++)
+        hpc_json_put_int(w, hpc_history_label_name(k), label[k]);
     hpc_json_open(w, "points", '[');
     for (int64_t k = 0; k < s->of->curves.line.n; k++) put_point_json(w, s, k);
     hpc_json_close(w, ']');
@@ -208,7 +210,7 @@ out:
     return rc;
 }
 
-int perf_report_json(hpc_buf *out, const perf_report *r)
+int hpc_history_report_json(hpc_buf *out, const hpc_history_report *r)
 {
     hpc_json_out w = {.buf = out, .indent = 1};
     int rc = HPC_OK;

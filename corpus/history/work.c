@@ -118,7 +118,7 @@ static int sweep(history_work *w, const char *path, bool whole, void *user)
     return whole ? HPC_OK : history_remove(path);
 }
 
-int history_work_open(history_work *w, hpc_git *g, const history_options *o)
+int history_work_open(history_work *w, hpc_git *g, const hpc_history_options *o)
 {
     char whole[PATH_MAX];
     int rc;

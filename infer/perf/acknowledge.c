@@ -1,6 +1,6 @@
 /*
- * acknowledge.c: what people say that they know of and accept: in a commit's message, or in a file
- * of the repository. It is told, and does not count.
+ * Acknowledged slow-downs: "Perf-Ack:" lines of commit messages, and the file of acknowledgements.
+ * They are reported and do not count.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int perf_remark(hpc_perf_prediction *p, const char *format, ...)
     char text[512];
     va_list a;
     int rc;
-    if (p->remarks_n == REMARKS) return HPC_OK; /* nobody reads more */
+    if (p->remarks_n == REMARKS) return HPC_OK; /* more would not be read */
     va_start(a, format);
     vsnprintf(text, sizeof text, format, a);
     va_end(a);
@@ -61,7 +61,8 @@ out:
     return rc;
 }
 
-/* A line without its end, cut at LINE_BYTES; returns where the next begins, NULL behind the last.
+/* A line without its end, cut at LINE_BYTES; returns the start of the next line, NULL after the
+ * last.
  */
 static const char *take_line(char line[LINE_BYTES], const char *at)
 {

@@ -1,5 +1,5 @@
 /*
- * bag.c: the words of a change, counted without their order.
+ * Bag of words of a change: its tokens, counted without their order.
  */
 #include <stdlib.h>
 

@@ -1,12 +1,13 @@
 /*
- * build.c: files that say how a program is compiled, as words, and what flags do to its speed.
+ * Build files as words, and the compiler flags in them that affect speed.
  *
- * No language of them is understood: that a flag is there or is not any more is all that is seen,
- * not for which compiler or target.
+ * It parses no build language. It sees that a flag appears or disappears, but not for which
+ * compiler or target.
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
+#include "infer/perf/scan.h"
 
 static bool ends_with(const char *text, const char *end)
 {

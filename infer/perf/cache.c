@@ -1,9 +1,9 @@
 /*
- * cache.c: versions of files, read and cut into functions, kept from one change to the next.
+ * Cache of file versions, parsed into functions, across the changes of a reader.
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 const char *hpc_perf_skip_name(hpc_perf_skip s)
 {
@@ -55,7 +55,7 @@ static int find_lines(hpc_perf_source *s)
     return HPC_OK;
 }
 
-/* The text of function k without that of functions inside it; -1: what is in none. */
+/* The text of function k without nested functions; -1: code outside functions. */
 static uint64_t hash_text(const hpc_perf_source *s, int64_t k)
 {
     const hpc_functions *f = &s->f;

@@ -1,11 +1,10 @@
 /*
- * change.c: the change from one commit to another as a whole: which files, which functions, in
- * order.
+ * Change between two commits: its files and functions, in order.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 void hpc_perf_change_release(hpc_perf_change *c)
 {

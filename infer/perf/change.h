@@ -1,10 +1,8 @@
 /*
- * change.h: what lies between two commits: the files that differ, and in them, function by
- * function, what was before and what is after.
+ * change.h: difference of two commits: changed files, and the functions in them before and after.
  *
- * Nothing is run, no header is looked for and nothing is expanded: text may not compile. The
- * repository is untrusted: files above a size, binary ones and what cannot be read are skipped, and
- * it is said which.
+ * It runs nothing, reads no headers and expands no macros, so the text need not compile. The
+ * repository is untrusted: large, binary and unreadable files are skipped and marked.
  */
 #ifndef HPC_PERF_CHANGE_H
 #define HPC_PERF_CHANGE_H
@@ -18,30 +16,30 @@ extern "C" {
 
 /* ---- one version of a file ---------------------------------------------------------------- */
 typedef enum hpc_perf_kind {
-    HPC_PERF_OTHER, /* neither: never read */
+    HPC_PERF_OTHER, /* never read */
     HPC_PERF_SOURCE,
-    HPC_PERF_BUILD /* says how it is compiled: CMakeLists.txt, Makefile, configure, ... */
+    HPC_PERF_BUILD /* build description: CMakeLists.txt, Makefile, configure, ... */
 } hpc_perf_kind;
 hpc_perf_kind hpc_perf_kind_of_path(const char *path);
 
 typedef enum hpc_perf_skip {
     HPC_PERF_TAKEN,
     HPC_PERF_BINARY,
-    HPC_PERF_LARGE,    /* above the limit of one file, or of all files of a change */
+    HPC_PERF_LARGE,    /* above the limit for a file or for a change */
     HPC_PERF_ABSENT,   /* a partial or shallow clone */
-    HPC_PERF_CORRUPT,  /* no blob that can be read */
-    HPC_PERF_NO_SOURCE /* named like source code, but none by what is in it */
+    HPC_PERF_CORRUPT,  /* no readable blob */
+    HPC_PERF_NO_SOURCE /* named like source code, but with other contents */
 } hpc_perf_skip;
 const char *hpc_perf_skip_name(hpc_perf_skip s); /* "binary", ...; "" for TAKEN */
 
-typedef struct hpc_perf_source { /* belongs to the reader, good until its next change */
+typedef struct hpc_perf_source { /* the reader owns it; valid until its next change */
     hpc_perf_kind kind;
-    hpc_perf_skip skip; /* unless TAKEN, there is nothing below */
+    hpc_perf_skip skip; /* unless TAKEN, the members below are unset */
     hpc_language language;
     hpc_buf text;
-    hpc_tokens t; /* of a BUILD file: words as NAME, comments as COMMENT */
+    hpc_tokens t; /* for a BUILD file: words as NAME, comments as COMMENT */
     hpc_functions f;
-    uint32_t *line; /* where each begins in the text */
+    uint32_t *line; /* offset of each line in the text */
     uint32_t lines_n;
 } hpc_perf_source;
 
@@ -49,73 +47,73 @@ typedef struct hpc_perf_source { /* belongs to the reader, good until its next c
 typedef enum hpc_perf_state { HPC_PERF_ADDED, HPC_PERF_DELETED, HPC_PERF_MODIFIED } hpc_perf_state;
 
 typedef struct hpc_perf_file {
-    size_t path, base_path; /* in `names`; they differ when it was renamed */
+    size_t path, base_path; /* in `names`; they differ after a rename */
     hpc_perf_kind kind;
     hpc_perf_state state;
-    hpc_perf_skip skip;                 /* of either side: nothing is told of its functions */
-    const hpc_perf_source *base, *head; /* NULL: not there, or the content did not change */
+    hpc_perf_skip skip;                 /* of either side; then its functions are missing */
+    const hpc_perf_source *base, *head; /* NULL: absent, or unchanged content */
 } hpc_perf_file;
 
-typedef struct hpc_perf_edit { /* lines from 1; base_n or head_n may be 0, then behind line - 1 */
+typedef struct hpc_perf_edit { /* lines from 1; base_n or head_n 0: after line - 1 */
     uint32_t base_line, base_n, head_line, head_n;
 } hpc_perf_edit;
 
-typedef struct hpc_perf_side {     /* a function in one of the commits */
-    const hpc_perf_source *source; /* NULL: not there */
-    int64_t function;              /* of source->f; -1: what is in no function of the file */
-    uint32_t at, end;              /* its text; of what is in no function the whole file */
+typedef struct hpc_perf_side {     /* a function in one commit */
+    const hpc_perf_source *source; /* NULL: absent */
+    int64_t function;              /* of source->f; -1: code outside functions */
+    uint32_t at, end;              /* its text; the whole file for code outside functions */
     uint32_t line, end_line;
 } hpc_perf_side;
 
 typedef struct hpc_perf_function {
-    int64_t file;           /* where it is, or was if it is gone */
-    int64_t base_file;      /* where it was, or is if it is new */
-    size_t name, base_name; /* in `names`; "" for what is in no function */
+    int64_t file;           /* in head, or in base if it was removed */
+    int64_t base_file;      /* in base, or in head if it was added */
+    size_t name, base_name; /* in `names`; "": code outside functions */
     hpc_perf_state state;
-    bool same_code; /* both sides are the same but for comments and white space */
+    bool same_code; /* both sides differ in comments and white space only */
     hpc_perf_side base, head;
-    int64_t first, edits_n; /* of `edit`; none when it is new or gone */
+    int64_t first, edits_n; /* of `edit`; none if it was added or removed */
     int64_t lines_added, lines_removed;
 } hpc_perf_function;
 
 typedef struct hpc_perf_change {
     hpc_git_id base, head;
-    hpc_perf_file *file; /* of SOURCE and BUILD that differ, by path */
+    hpc_perf_file *file; /* changed SOURCE and BUILD files, by path */
     int64_t files_n, files_cap;
-    hpc_perf_function *function; /* in order of file and line, what is in none last */
+    hpc_perf_function *function; /* by file and line; code outside functions last */
     int64_t n, cap;
     hpc_perf_edit *edit;
     int64_t edits_n, edits_cap;
     hpc_buf names;
-    int64_t skipped_n;     /* files of them with a `skip` */
-    int64_t other_n;       /* files of kind OTHER that differ */
-    int64_t aside_n;       /* files of any kind that differ and the program does not contain */
-    int64_t other_aside_n; /* files of kind OTHER among these */
-    int64_t modules_n;     /* submodules that differ */
-    bool too_many;         /* more files than the limit: then it is empty */
+    int64_t skipped_n;     /* of these files, those with a `skip` */
+    int64_t other_n;       /* changed files of kind OTHER */
+    int64_t aside_n;       /* changed files of any kind outside the program */
+    int64_t other_aside_n; /* of these, files of kind OTHER */
+    int64_t modules_n;     /* changed submodules */
+    bool too_many;         /* more files than the limit; then the change is empty */
 } hpc_perf_change;         /* zero to begin with; reused by the next call */
 void hpc_perf_change_release(hpc_perf_change *c);
 
 /* ---- the program -------------------------------------------------------------------------- */
 /* Which files of a repository the measured program contains. */
 typedef struct hpc_perf_program {
-    const char *const *part; /* files and folders that belong to it whatever their names say */
+    const char *const *part; /* files and folders that belong to it, whatever their names */
     int64_t part_n;
     const char *const *built; /* absolute paths of the sources that its build compiles */
-    int64_t built_n;          /* 0: not known */
+    int64_t built_n;          /* 0: unknown */
 } hpc_perf_program;
-/* False for sources that are not built, where that is known; else for files of tests, documents and
- * examples, by the names of folders and files. Benchmarks among tests belong to it: they are what
- * is measured. p NULL: nothing is known. */
 /* Sets out->built to the files of a compile_commands.json; texts live in the arena. */
 int hpc_perf_program_read_built(hpc_perf_program *out, const char *path, hpc_arena *a);
+/* False for sources that are known not to be built. If that is unknown: false for tests, documents
+ * and examples, by the names of folders and files, but true for benchmarks among tests. p NULL:
+ * nothing is known. */
 bool hpc_perf_program_has(const hpc_perf_program *p, const char *path);
 
 typedef struct hpc_perf_limits {
     int64_t files;       /* of a change */
     size_t file_bytes;   /* of one version of a file */
     size_t change_bytes; /* of all files of a change */
-    size_t cache_bytes;  /* kept for the changes to come: the head of one is the base of the next */
+    size_t cache_bytes;  /* of the cache: the head of a change is the base of the next */
 } hpc_perf_limits;
 #define HPC_PERF_LIMITS_DEFAULTS                                                                   \
     {                                                                                              \
@@ -123,20 +121,20 @@ typedef struct hpc_perf_limits {
     }
 
 typedef struct hpc_perf_reader hpc_perf_reader; /* belongs to one thread */
-/* g is borrowed for as long as it lives. limits NULL: the defaults. */
+/* Borrows g until it is freed. limits NULL: the defaults. */
 int hpc_perf_reader_create(hpc_perf_reader **out, hpc_git *g, const hpc_perf_limits *limits);
-/* Leaves files aside that the program does not contain; borrowed as `g` is. NULL: as
- * hpc_perf_program_has takes it. Without this call no file is left aside. */
+/* Ignores files outside the program, as hpc_perf_program_has decides, also for NULL. Borrows p.
+ * Without this call no file is ignored. */
 void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p);
 void hpc_perf_reader_free(hpc_perf_reader *r);
-/* Replaces out by what differs from base to head. A zero id stands for nothing at all: give it as
- * base for the first commit of a history; for a merge give its first parent. Functions are paired
- * over all files: by place and name, by content, by name, by likeness; one that merely moved is not
- * told of. READ, or ABSENT or CORRUPT (a commit or a tree, the reason in `names`); a negative code
- * when memory ran out. */
+/* Replaces out by the difference of base and head. A zero id is an empty commit: the base of the
+ * first commit of a history. The base of a merge is its first parent. Functions are paired across
+ * files: by position and name, by content, by name, by similarity. Functions that only moved are
+ * left out. Returns READ, or ABSENT or CORRUPT for a commit or tree, with the reason in `names`; a
+ * negative code: out of memory. */
 int hpc_perf_change_read(hpc_perf_change *out, hpc_perf_reader *r, const hpc_git_id *base,
                          const hpc_git_id *head);
-/* Files read and parsed since it was created, and those found in the cache. */
+/* Files that were parsed since the reader was created, and those found in the cache. */
 void hpc_perf_reader_counts(int64_t *read, int64_t *kept, const hpc_perf_reader *r);
 
 #ifdef __cplusplus

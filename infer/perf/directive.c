@@ -1,11 +1,10 @@
 /*
- * directive.c: pragmas as events. Other lines of the preprocessor are passed over, but for what a
- * macro stands for, which is code.
+ * Pragmas as events. Other preprocessor lines are skipped, except the replacement text of macros.
  */
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static int kind_of(const char *word, size_t n)
 {
@@ -56,7 +55,7 @@ static bool is_word(const perf_scan *x, int64_t i, const char *word)
     return t->n == strlen(word) && strncasecmp(x->s->text.data + t->at, word, t->n) == 0;
 }
 
-/* Tokens [lo, hi) of a pragma; "end ..." of Fortran says nothing new, but for nowait. */
+/* Tokens [lo, hi) of a pragma; "end ..." of Fortran adds only nowait. */
 static int read_pragma(perf_scan *x, int64_t lo, int64_t hi)
 {
     bool closes = false;

@@ -1,12 +1,12 @@
 /*
- * effect.c: whether two versions of a function differ by more than names, strings or order.
+ * Classification of a function change: names, strings, order of tokens, or anything else.
  *
- * A name counts as local where it is declared in the function: behind the name of a type and before
- * what may follow a declaration. What is called or is a member is not local.
+ * A name is local if the function declares it: after a type name and before a token that may follow
+ * a declarator. Called names and members are not local.
  */
 #include <stdlib.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct renamed {
     uint32_t from, to;
@@ -39,7 +39,7 @@ static bool is_used_as_local(const perf_scan *x, int64_t i)
 
 static bool is_declaration(const perf_scan *x, int64_t i)
 {
-    if (x->fortran) return true; /* in a list behind "::", whose type is far away */
+    if (x->fortran) return true; /* in a list after "::" */
     const hpc_token *before = i > 0 ? perf_token(x, i - 1) : NULL;
     if (!before || i + 1 >= x->n) return false;
     char c = x->s->text.data[before->at];
@@ -59,7 +59,7 @@ static bool is_function_name(const perf_scan *x, int64_t i)
     return t->at + t->n == f->name_at + f->name_n;
 }
 
-/* Whether what was renamed may be: all its places are those of a local name, the first declares. */
+/* All uses of each renamed name are those of a local, and the first one declares it. */
 static bool all_local(const perf_scan *base, const perf_scan *head, const renamed *r, int64_t n)
 {
     const perf_word *words = base->fortran ? base->words->fortran : base->words->c;

@@ -1,6 +1,6 @@
 /*
- * estimate.c: what a model says of a vector: probabilities, whether that is sure enough to be said,
- * and what it is due to.
+ * Prediction of a model for a feature vector: probabilities, abstention, and the weight of each
+ * feature.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * example.c: a set of examples, each commit of a repository once for each metric.
+ * Set of examples, with each commit of a repository once per metric.
  */
 #include "infer/perf/example.h"
 

@@ -1,6 +1,6 @@
 /*
- * example.h: examples for the learner with where they are from, and the file that keeps them: what
- * a model was made of, without any repository.
+ * example.h: training examples with their origin, and their file. A model can be trained from the
+ * file without the repositories.
  */
 #ifndef HPC_PERF_EXAMPLE_H
 #define HPC_PERF_EXAMPLE_H
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct hpc_perf_origin {
-    size_t repository, metric; /* in `names`: a name, never a path */
+    size_t repository, metric; /* in `names`; a name, not a path */
     hpc_git_id base, head;     /* commits */
 } hpc_perf_origin;
 typedef struct hpc_perf_examples {
@@ -22,13 +22,13 @@ typedef struct hpc_perf_examples {
     hpc_buf names;
     size_t *repository; /* in `names`, of each group */
     int64_t groups, groups_cap;
-    const char *lacks; /* a feature that a file has not: found again, or 0; NULL: it has all */
-    int64_t again_n;   /* refused: of a commit, repository and metric that is there */
+    const char *lacks; /* a feature that a file lacks, set to 0; NULL: none */
+    int64_t again_n;   /* duplicates of commit, repository and metric, not added */
     hpc_map *there;
 } hpc_perf_examples; /* zero to begin with */
 void hpc_perf_examples_release(hpc_perf_examples *x);
-/* Takes e but for its group, features rounded to f32, as which they are written. 1: added; 0: it is
- * there, and counted in again_n. */
+/* Adds e with its own group and with features rounded to f32, as in the file. 1: added; 0: a
+ * duplicate, counted in again_n. */
 int hpc_perf_examples_add(hpc_perf_examples *x, const hpc_perf_example *e, const char *repository,
                           const char *metric, const hpc_git_id *base, const hpc_git_id *head);
 static inline const char *hpc_perf_examples_name(const hpc_perf_examples *x, size_t at)
@@ -36,13 +36,12 @@ static inline const char *hpc_perf_examples_name(const hpc_perf_examples *x, siz
     return x->names.data + at;
 }
 
-/* A table with commas, a line of names first: repository, metric, commit, base, time, label,
- * change, and all features. */
+/* CSV with a header: repository, metric, commit, base, time, label, change, and all features. */
 int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path);
-/* Adds those of a file, which is untrusted. HPC_E_FORMAT: it says which line. One that was written
- * when there were fewer features leaves the others 0, and says so in `lacks`. */
+/* Adds the examples of an untrusted file. HPC_E_FORMAT names the line. Features that an older file
+ * lacks are 0, and `lacks` names one. */
 int hpc_perf_examples_read(hpc_perf_examples *x, const char *path);
-/* The same of a text, which is cut up; path: for messages. */
+/* The same for a text, which it modifies. path: for messages. */
 enum { HPC_PERF_EXAMPLES_MOST = 1 << 30 };
 int hpc_perf_examples_parse(hpc_perf_examples *x, hpc_buf *text, const char *path);
 

@@ -1,5 +1,5 @@
 /*
- * example_file.c: the file of examples. Numbers are written so that they come back to equal bits.
+ * CSV file of examples. Numbers keep their bits when they are written and read again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -135,7 +135,7 @@ out:
     return rc;
 }
 
-/* What is 0 where nobody measured it, or asked. */
+/* Features that are 0 where they were not measured. */
 static bool is_optional(const char *feature)
 {
     return strstr(feature, "heat") || strcmp(feature, "cold") == 0;

@@ -1,15 +1,16 @@
 /*
- * feature.c: what the functions of a change do before and after it, counted.
+ * Features of a change: sums of events over its functions before and after.
  *
- * Functions on both sides come first: they tell in how many loops those that are new, or are gone,
- * are called.
+ * Functions that exist in both versions come first. Their calls give the loop depth of functions
+ * that were added or removed.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 #include "infer/perf/work.h"
+#include "runtime/source/diff.h"
 
 typedef struct called { /* a function by a name, from a loop of that depth at most */
     uint32_t name;

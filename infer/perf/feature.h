@@ -1,129 +1,44 @@
 /*
- * feature.h: what a change does to the time that a program takes, as far as its text tells: a fixed
- * vector of named numbers for each function and for all of it, and the reasons in words.
+ * feature.h: features of a change that affect run time: a fixed vector of named numbers for each
+ * function and for the whole change, and reasons as phrases.
  *
- * A function is read as a list of events: an allocation, a division, a store, each in so many
- * loops. What is counted of them before is taken from what is counted after, so every number has a
- * sign. Nothing is known of types, of what is called elsewhere or of how often a loop runs: "work"
- * takes each loop to run eight times.
+ * A function is a list of events (event.h), such as allocations, divisions and stores, with their
+ * loop depth. Features are sums after the change minus sums before it, so they are signed. Types,
+ * callees in other files and trip counts are unknown: "work" assumes eight iterations per loop.
  */
 #ifndef HPC_PERF_FEATURE_H
 #define HPC_PERF_FEATURE_H
 
-#include "infer/perf/change.h"
 #include "corpus/history/hot_line.h"
+#include "infer/perf/change.h"
+#include "infer/perf/event.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- events ------------------------------------------------------------------------------- */
-typedef enum hpc_perf_event_kind {
-    HPC_PERF_LOOP, /* for, while, do; what is handed to parallel_for and its like */
-    HPC_PERF_SAME_BOUND,
-    HPC_PERF_CALL,
-    HPC_PERF_ALLOCATE,
-    HPC_PERF_FREE,
-    HPC_PERF_COPY,      /* of a block of memory */
-    HPC_PERF_BY_VALUE,  /* of an object: a parameter, an element in a loop over a container */
-    HPC_PERF_REFERENCE, /* the same without a copy */
-    HPC_PERF_IO,
-    HPC_PERF_LOCK,
-    HPC_PERF_ATOMIC,
-    HPC_PERF_MATH,
-    HPC_PERF_INDIRECT, /* std::function, virtual, dynamic_cast */
-    HPC_PERF_INSERT,   /* into a container */
-    HPC_PERF_LOOKUP,
-    HPC_PERF_SCAN, /* goes through all of a string or container: strlen, find, erase */
-    HPC_PERF_SORT,
-    HPC_PERF_MESSAGE,
-    HPC_PERF_COLLECTIVE,
-    HPC_PERF_SYNCHRONISE,
-    HPC_PERF_LAUNCH,
-    HPC_PERF_DIVIDE,
-    HPC_PERF_ARITHMETIC,
-    HPC_PERF_LOAD,
-    HPC_PERF_STORE,
-    HPC_PERF_STRIDED, /* the innermost loop does not go through neighbours in memory */
-    HPC_PERF_GATHER,
-    HPC_PERF_BRANCH,
-    HPC_PERF_EXIT, /* return, break, goto; `return` at the end of a function is none */
-    HPC_PERF_RECURSE,
-    HPC_PERF_THROW,
-    HPC_PERF_WAIT,
-    HPC_PERF_THREAD_INDEX, /* an array indexed by the number of a thread */
-    HPC_PERF_PADDING,
-    HPC_PERF_PARALLEL,
-    HPC_PERF_WORKSHARE,
-    HPC_PERF_SIMD,
-    HPC_PERF_COLLAPSE,
-    HPC_PERF_DYNAMIC,
-    HPC_PERF_STATIC,
-    HPC_PERF_REDUCTION,
-    HPC_PERF_SERIAL, /* critical, ordered, single, master */
-    HPC_PERF_TARGET,
-    HPC_PERF_UNROLL,
-    HPC_PERF_NOWAIT,
-    HPC_PERF_DOUBLE,
-    HPC_PERF_SINGLE,
-    HPC_PERF_HALF,
-    HPC_PERF_WIDE,
-    HPC_PERF_NARROW,
-    HPC_PERF_INTEGER,
-    HPC_PERF_CONST,
-    HPC_PERF_RESTRICT,
-    HPC_PERF_INLINE,
-    HPC_PERF_NOINLINE,
-    HPC_PERF_VOLATILE,
-    HPC_PERF_FLAG_O0, /* in files that say how to build */
-    HPC_PERF_FLAG_O1,
-    HPC_PERF_FLAG_O2,
-    HPC_PERF_FLAG_O3,
-    HPC_PERF_FLAG_DEBUG, /* a build type or macro */
-    HPC_PERF_FLAG_RELEASE,
-    HPC_PERF_FLAG_SYMBOLS, /* -g */
-    HPC_PERF_FLAG_SANITIZE,
-    HPC_PERF_FLAG_PROFILE,
-    HPC_PERF_FLAG_NDEBUG,
-    HPC_PERF_FLAG_MACHINE, /* -march, -mavx2, ... */
-    HPC_PERF_FLAG_FAST_MATH,
-    HPC_PERF_FLAG_OPENMP,
-    HPC_PERF_FLAG_LTO,
-    HPC_PERF_FLAG_SLOW, /* -fno-inline, -fno-vectorize, ... */
-    HPC_PERF_EVENTS
-} hpc_perf_event_kind;
-
-typedef struct hpc_perf_event {
-    uint32_t line, at, n; /* its word in the text */
-    uint32_t name;        /* its hash */
-    float times;          /* it happens in a call; loops without numbers go round 64 times */
-    uint8_t kind, depth;  /* loops around it */
-    bool inner;           /* in an innermost loop */
-    bool touched;         /* its word is new, or is gone */
-} hpc_perf_event;
-
 /* ---- features ------------------------------------------------------------------------------- */
 enum { HPC_PERF_FEATURES = 167 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
-    int event; /* that it counts, or -1 */
+    int event; /* the event that it counts; -1: none */
 } hpc_perf_feature;
-/* The i-th, always the same. */
+/* Feature i; the order never changes. */
 const hpc_perf_feature *hpc_perf_feature_at(int i);
-int hpc_perf_feature_named(const char *name); /* -1: there is none */
+int hpc_perf_feature_named(const char *name); /* -1: unknown name */
 typedef struct hpc_perf_vector {
     double value[HPC_PERF_FEATURES];
 } hpc_perf_vector;
 
-/* Something that happens in one version and not in the other, or in other loops than there. */
+/* An event in only one version, or at different loop depths. */
 typedef struct hpc_perf_shift {
     int64_t function;
     size_t word;                   /* in `words` */
-    uint32_t base_line, head_line; /* 0: not there */
-    int8_t base_depth, head_depth; /* -1: not there */
+    uint32_t base_line, head_line; /* 0: absent */
+    int8_t base_depth, head_depth; /* -1: absent */
     uint8_t kind;
 } hpc_perf_shift;
-typedef struct hpc_perf_constant { /* a number that became another */
+typedef struct hpc_perf_constant { /* a changed literal */
     int64_t function;
     size_t base, head; /* in `words` */
     uint32_t base_line, head_line;
@@ -148,31 +63,30 @@ typedef struct hpc_perf_features {
 } hpc_perf_features; /* zero to begin with; reused by the next call */
 void hpc_perf_features_release(hpc_perf_features *f);
 
-typedef struct hpc_perf_scanner hpc_perf_scanner; /* memory that is used again; of one thread */
+typedef struct hpc_perf_scanner hpc_perf_scanner; /* reusable memory of one thread */
 int hpc_perf_scanner_create(hpc_perf_scanner **out);
 void hpc_perf_scanner_free(hpc_perf_scanner *s);
-/* Replaces out. The sources of c must still be there: before the next change of its reader. What it
- * tells does not need them any more. A function that is new and called by a changed one counts as
- * if it stood where it is called, so that what is only taken apart is no change. */
+/* Replaces out. Needs the sources of c, so call it before the next change of the reader; out does
+ * not refer to them. A new function that a changed one calls counts as if it were inlined there, so
+ * that splitting a function is not a change. */
 int hpc_perf_features_find(hpc_perf_features *out, hpc_perf_scanner *s, const hpc_perf_change *c);
 
 /* ---- heat --------------------------------------------------------------------------------------
- * Where it was measured in which lines the cost is, of base or of a commit like it: "cold", "heat",
- * "heat_near", ... say how much of it the change touches. hot, in order of keys, NULL: it is not
- * known, and all of these are 0. Adds to f, which was found of c; the sources of c must still be
- * there. */
+ * Sets the features "cold", "heat", "heat_near", ... of f: the share of the measured cost in
+ * changed lines. hot: line profile of base or of a commit near it, sorted by key; NULL: unknown,
+ * and these features are 0. f was computed from c, whose sources must still be valid. */
 void hpc_perf_heat_find(hpc_perf_features *f, const hpc_perf_change *c, const hpc_hot_line *hot,
                         int64_t n);
-void hpc_perf_heat_forget(hpc_perf_vector *x);
+void hpc_perf_heat_forget(hpc_perf_vector *x); /* sets them to 0 */
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 typedef struct hpc_perf_reason {
     int feature;
     double value, score; /* score: value times the feature's weight */
     int64_t function;    /* of the change */
-    uint32_t line;       /* that drives it, 0: none */
-    bool base;           /* the line is of base: it is gone */
-    size_t text;         /* in `text` below: one line, without an end and without its place */
+    uint32_t line;       /* that explains it; 0: none */
+    bool base;           /* a line of base that was removed */
+    size_t text;         /* in `text` below: one line, without line break and position */
 } hpc_perf_reason;
 typedef struct hpc_perf_reasons {
     hpc_perf_reason *item;
@@ -180,10 +94,10 @@ typedef struct hpc_perf_reasons {
     hpc_buf text;
 } hpc_perf_reasons; /* zero to begin with; reused by the next call */
 void hpc_perf_reasons_release(hpc_perf_reasons *r);
-/* Replaces out by at most `most` reasons for what is told of one function, or of all (-1), those of
- * the largest score in absolute value first, one for each kind of event and function. weight: of
- * each feature, below 0: faster; those of weight 0 give none. NULL: 1 for those that count events,
- * for constants and for what has no effect, 0 for those of size and place. */
+/* Replaces out by at most `most` reasons for one function, or for the whole change (-1): the
+ * largest absolute scores first, one per kind of event and function. weight: by feature; below 0:
+ * faster, 0: no reason. NULL: 1 for counts of events, constants and changes without effect, 0 for
+ * size and location. */
 int hpc_perf_reasons_find(hpc_perf_reasons *out, const hpc_perf_features *f, int64_t function,
                           const double *weight, int64_t most);
 

@@ -1,12 +1,12 @@
 /*
- * feature_table.c: the features by name, and how each comes about from what was counted.
+ * Table of all features, and their values as functions of the sums.
  *
- * Their order is what a learner knows them by: new ones go to the end.
+ * Models store features in this order, so new ones are appended.
  */
 #include <math.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct row {
     hpc_perf_feature feature;

@@ -1,5 +1,5 @@
 /*
- * fold.c: which examples are left out together: all of a repository, or what lies together in time.
+ * Folds of examples: whole repositories, or periods of time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@ void hpc_perf_gathered_release(hpc_perf_gathered *s)
 }
 
 typedef struct labelled { /* a pair by one metric */
-    perf_pair pair;
+    hpc_history_pair pair;
     const char *metric;
 } labelled;
 typedef struct labels {
@@ -42,15 +42,15 @@ typedef struct source { /* a repository and its readers */
     hpc_perf_change change;
     hpc_perf_features features;
     gather_language language;
-    perf_profiles *profiles; /* NULL: no line profiles */
-    perf_db *heat;           /* their history, if it is not the one with the labels */
+    hpc_history_profiles *profiles; /* NULL: no line profiles */
+    hpc_history_db *heat;           /* their history, if it is not the one with the labels */
 } source;
 
 static void source_close(source *s)
 {
     gather_language_close(&s->language);
-    perf_profiles_close(s->profiles);
-    perf_db_close(s->heat);
+    hpc_history_profiles_close(s->profiles);
+    hpc_history_db_close(s->heat);
     hpc_perf_reader_free(s->reader);
     hpc_perf_scanner_free(s->scanner);
     hpc_perf_change_release(&s->change);
@@ -128,7 +128,7 @@ out:
 }
 
 /* Without one among those given: the path that the history records. */
-static int find_repository(source *s, const hpc_perf_gather_options *o, perf_db *db,
+static int find_repository(source *s, const hpc_perf_gather_options *o, hpc_history_db *db,
                            const labels *l)
 {
     hpc_buf path = {0}, name = {0};
@@ -136,7 +136,7 @@ static int find_repository(source *s, const hpc_perf_gather_options *o, perf_db 
     int rc = HPC_OK;
     TRY(find_given(s, o, l));
     if (s->git) goto out;
-    TRY(perf_db_repository(&path, &name, db));
+    TRY(hpc_history_db_repository(&path, &name, db));
     if (path.n == 0)
         TRY(hpc_fail(HPC_E_ARG, "%s",
                      o->repositories_n > 0
@@ -171,20 +171,20 @@ static void count(hpc_perf_gather_row *row, const hpc_perf_example *e)
     row->nothing += hpc_perf_nothing_differs(&e->x);
 }
 
-static int find_heat(source *s, const perf_pair *p)
+static int find_heat(source *s, const hpc_history_pair *p)
 {
     const hpc_hot_line *hot;
     int64_t n;
     int rc = HPC_OK;
     if (!s->profiles) return rc;
-    TRY(perf_profiles_find(&hot, &n, s->profiles, p->base, p->time));
+    TRY(hpc_history_profiles_find(&hot, &n, s->profiles, p->base, p->time));
     hpc_perf_heat_find(&s->features, &s->change, hot, n);
 out:
     return rc;
 }
 
 /* 0: the repository lacks its commits or trees. */
-static int read_change(source *s, const perf_pair *p)
+static int read_change(source *s, const hpc_history_pair *p)
 {
     hpc_git_id base, head;
     int rc = HPC_OK;
@@ -199,11 +199,12 @@ out:
     return rc;
 }
 
-static const hpc_perf_verdict verdict_of[] = {
-    [PERF_SLOWER] = HPC_PERF_SLOWER, [PERF_SAME] = HPC_PERF_SAME, [PERF_FASTER] = HPC_PERF_FASTER};
+static const hpc_perf_verdict verdict_of[] = {[HPC_HISTORY_SLOWER] = HPC_PERF_SLOWER,
+                                              [HPC_HISTORY_SAME] = HPC_PERF_SAME,
+                                              [HPC_HISTORY_FASTER] = HPC_PERF_FASTER};
 
-static int add_pair(hpc_perf_gathered *set, hpc_perf_gather_row *row, source *s, const perf_pair *p,
-                    const char *metric, bool bags)
+static int add_pair(hpc_perf_gathered *set, hpc_perf_gather_row *row, source *s,
+                    const hpc_history_pair *p, const char *metric, bool bags)
 {
     hpc_perf_example e = {.x = s->features.commit,
                           .label = verdict_of[p->label],
@@ -251,22 +252,22 @@ static int by_time(const void *a, const void *b)
 }
 
 static int load_labels(labels *l, hpc_perf_gather_row *row, const hpc_perf_gather_options *o,
-                       perf_db *db)
+                       hpc_history_db *db)
 {
     int64_t metrics;
     int rc = HPC_OK;
-    TRY(perf_db_metrics(&l->metrics, &metrics, db));
+    TRY(hpc_history_db_metrics(&l->metrics, &metrics, db));
     const char *metric = l->metrics.data;
     for (int64_t k = 0; k < metrics; k++, metric += strlen(metric) + 1) {
-        const perf_pairs_rule rule = {&metric, 1, o->threshold};
-        perf_pairs p;
+        const hpc_history_pairs_rule rule = {&metric, 1, o->threshold};
+        hpc_history_pairs p;
         if (!*metric || !is_asked(o, metric)) continue;
-        TRY(perf_pairs_load(&p, db, &rule));
+        TRY(hpc_history_pairs_load(&p, db, &rule));
         row->undecided += p.undecided_n;
         rc = hpc_grow(&l->item, &l->cap, l->n + p.n, sizeof *l->item);
         for (int64_t i = 0; rc >= 0 && i < p.n; i++)
             l->item[l->n++] = (labelled){p.item[i], metric};
-        perf_pairs_release(&p);
+        hpc_history_pairs_release(&p);
         TRY(rc);
     }
     if (l->n > 1) qsort(l->item, (size_t)l->n, sizeof *l->item, by_time);
@@ -281,11 +282,11 @@ static int open_heat(hpc_perf_gathered *set, source *s, const hpc_perf_gather_op
     for (int64_t k = 0; k < o->profiles_n && !s->heat; k++) {
         const char *path = o->profile[k].path;
         if (strcmp(s->name, o->profile[k].name) != 0) continue;
-        rc = perf_db_open(&s->heat, path);
+        rc = hpc_history_db_open(&s->heat, path);
         TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
-        TRY(perf_db_expect(s->heat, s->git));
-        TRY(perf_profiles_open(&s->profiles, s->heat));
-        if (perf_profiles_n(s->profiles) == 0)
+        TRY(hpc_history_db_expect(s->heat, s->git));
+        TRY(hpc_history_profiles_open(&s->profiles, s->heat));
+        if (hpc_history_profiles_n(s->profiles) == 0)
             TRY(hpc_fail(
                 HPC_E_ARG,
                 "%.300s has no line profile: run perf collect -m cost with a build with -g", path));
@@ -298,12 +299,12 @@ out:
 static int add_labels(hpc_perf_gathered *set, hpc_perf_gather_row *row, source *s, const labels *l,
                       bool bags)
 {
-    const perf_pair *last = NULL;
+    const hpc_history_pair *last = NULL;
     bool there = false;
     int rc = HPC_OK;
     for (int64_t k = 0; k < l->n; k++) {
         hpc_assert(l->item);
-        const perf_pair *p = &l->item[k].pair;
+        const hpc_history_pair *p = &l->item[k].pair;
         bool again = last && strcmp(last->head, p->head) == 0 && strcmp(last->base, p->base) == 0;
         if (!again) {
             TRY(read_change(s, p));
@@ -320,18 +321,18 @@ out:
 static int add_history(hpc_perf_gathered *set, hpc_perf_gather_row *row,
                        const hpc_perf_gather_options *o)
 {
-    perf_db *db = NULL;
+    hpc_history_db *db = NULL;
     labels l = {0};
     source s = {0};
     int rc = HPC_OK;
-    rc = perf_db_open(&db, row->path);
+    rc = hpc_history_db_open(&db, row->path);
     TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
     TRY(load_labels(&l, row, o, db));
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
     TRY(open_heat(set, &s, o));
-    if (!s.profiles) TRY(perf_profiles_open(&s.profiles, db));
+    if (!s.profiles) TRY(hpc_history_profiles_open(&s.profiles, db));
     TRY(gather_language_open(&s.language, o, s.name, set->all.n));
     TRY(add_labels(set, row, &s, &l, o->bags));
     TRY(gather_language_put(&s.language, &set->all));
@@ -344,7 +345,7 @@ out:
     source_close(&s);
     hpc_free(l.item);
     hpc_buf_release(&l.metrics);
-    perf_db_close(db);
+    hpc_history_db_close(db);
     return rc;
 }
 
@@ -371,7 +372,7 @@ static int recompute_features(hpc_perf_example *e, source *s, const hpc_perf_ori
         "language_changed", "language_slower", "heat_known", "cold", "heat",
         "heat_near",        "heat_around",     "heat_cost"};
     hpc_perf_vector before = e->x;
-    perf_pair p;
+    hpc_history_pair p;
     int rc = 0;
     if (!s->git) return rc;
     hpc_git_id_text(p.base, &from->base);

@@ -1,15 +1,14 @@
 /*
- * heat.c: how much of the cost is in the lines that a change touches, where that was measured.
+ * Share of the measured cost in the lines that a change touches.
  *
- * What is put in has the heat of the lines on both sides of it. Of what changed outside of
- * functions, macros and types, no line costs anything itself: that of its file counts, of a header
- * all.
+ * Inserted lines have the cost of the lines around them. Code outside functions, macros and types
+ * has no cost of its own: it gets that of its file, or all of it in a header.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 enum { AROUND = 3 }; /* lines that are near */
 
@@ -17,7 +16,7 @@ typedef struct heat {
     const hpc_hot_line *hot;
     int64_t n;
     double sum, near, around; /* of one function, or of all */
-    double cost;              /* of what is done more or less in it, by its share */
+    double cost; /* of added and removed events, weighted by the share of their lines */
 } heat;
 
 static double share_at(const heat *h, const hpc_perf_side *side, int64_t number)
@@ -36,7 +35,7 @@ static void add_lines(heat *h, const hpc_perf_side *side, int64_t from, int64_t 
         h->near = fmax(h->near, share_at(h, side, k));
 }
 
-/* Of what is in no function. */
+/* For code outside functions. */
 static double share_of_file(const heat *h, const hpc_perf_source *s)
 {
     double sum = 0;

@@ -1,9 +1,8 @@
 /*
- * index.c: accesses to arrays, and whether the innermost loop goes through neighbours in memory:
- * what it counts with stands in the last index of C, in the first of Fortran, and is not
- * multiplied.
+ * Array accesses, and whether the innermost loop reads contiguous memory: its variable is in the
+ * last index in C, in the first one in Fortran, and is not multiplied.
  */
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 typedef struct use { /* of a variable in one index */
     bool there, multiplied, indirect;

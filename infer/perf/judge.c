@@ -1,5 +1,5 @@
 /*
- * judge.c: which examples are left out when, and what is said of them by what learnt from the rest.
+ * Splits of the examples into training and test parts, and predictions for each test part.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ out:
     return rc;
 }
 
-/* 1: told; 0: what there is to learn from is too little. */
+/* 1: predicted; 0: too few examples to train on. */
 static int run(trial *t)
 {
     judge_set train = {t->e, t->bag, t->train, t->train_n};
@@ -175,7 +175,7 @@ out:
     return rc;
 }
 
-/* Closes up to what was told of. */
+/* Drops the examples without a prediction. */
 static int figure(trial *t)
 {
     hpc_perf_verdict *label = hpc_alloc((size_t)t->n + 1, sizeof *label);

@@ -1,7 +1,7 @@
 /*
- * judge_figure.c: figures of what was said, and how far they would move with other commits: a
- * commit is drawn as often as the bootstrap says, which is a weight here, so that nothing is put in
- * order again.
+ * Quality figures of predictions, with bootstrap intervals over commits.
+ *
+ * A bootstrap sample is a weight per commit, so commits are sorted once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* v: n values of the bootstrap, of which those that cannot be told are left out. */
+/* v: n values of the bootstrap; NAN is ignored. */
 static hpc_perf_interval interval_of(double value, double *v, int64_t n)
 {
     int64_t kept = 0;
@@ -219,7 +219,7 @@ typedef struct drawn {
     double value[HPC_PERF_RIVALS][HPC_PERF_FIGURES];
 } drawn;
 
-/* Round 0 is the examples as they are. */
+/* Round 0 is the original set. */
 static int draw_all(drawn *d, figures f[HPC_PERF_RIVALS], const bool *has, int64_t rounds,
                     uint64_t seed)
 {

@@ -1,5 +1,5 @@
 /*
- * judge_priv.h: what is said of a commit that was left out, who says it, and what that is worth.
+ * judge_priv.h: predictions for examples that were left out, the baselines, and quality figures.
  */
 #ifndef HPC_PERF_JUDGE_PRIV_H
 #define HPC_PERF_JUDGE_PRIV_H
@@ -8,20 +8,21 @@
 
 typedef struct judge_said {
     double p[3];
-    hpc_perf_verdict verdict; /* of the learner; else UNKNOWN */
+    hpc_perf_verdict verdict; /* of the learner; UNKNOWN for baselines */
 } judge_said;
-typedef struct judge_set { /* of the examples, those of one side of a split */
+typedef struct judge_set { /* one side of a split */
     const hpc_perf_example *e;
     const hpc_perf_bag *bag; /* or NULL */
     const int64_t *at;
     int64_t n;
 } judge_set;
 
-/* judge_rival.c: what a rival says of `test`, learnt from `train`; by place in the examples. */
+/* judge_rival.c: trains on `train` and predicts `test`; said is indexed by example. */
 int judge_rival_say(judge_said *said, hpc_perf_rival r, const judge_set *train,
                     const judge_set *test);
 
-/* judge_figure.c: of n commits, what each rival said of them; group: their repositories. */
+/* judge_figure.c: figures over n commits, from the predictions of each classifier. group: their
+ * repositories. */
 int judge_figures(hpc_perf_judgement *out, const hpc_perf_verdict *label, const int64_t *group,
                   const judge_said *said[HPC_PERF_RIVALS], int64_t n, int64_t resamples,
                   uint64_t seed);

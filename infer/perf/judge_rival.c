@@ -1,5 +1,5 @@
 /*
- * judge_rival.c: what is simpler than the learner, and learns from the same examples.
+ * Baselines of the learner, trained on the same examples.
  */
 #include <math.h>
 #include <stdlib.h>

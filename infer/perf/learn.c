@@ -1,9 +1,9 @@
 /*
- * learn.c: from examples to a model: how strongly each part is held back, as folds within the
- * training part say; then one member for each fold, its calibration, and what it takes to be sure.
+ * Training of a model: regularization chosen by folds, one member per fold, calibration, and
+ * thresholds for abstention.
  *
- * For member k, examples of fold j are judged by what saw neither j nor k; the same fit serves
- * member j with fold k. So nothing about fold k, not even a strength, comes from fold k.
+ * For member k, a fit that saw neither fold j nor k scores the examples of fold j. The same fit
+ * serves member j for fold k. So nothing in member k, not even a strength, depends on fold k.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ typedef struct learner {
     int *fold;
     hpc_perf_model *m;
     double *margin;         /* for each member, example and option */
-    double *mixed, *target; /* for what is at hand */
+    double *mixed, *target; /* of the current fit */
     perf_tree tree[PERF_TREES_MOST];
 } learner;
 
@@ -133,10 +133,9 @@ out:
     return rc;
 }
 
-/* What is to be added to n margins so that their loss is least; drawn to 0 as by a normal
- * distribution of standard deviation 2. Repositories differ in how often anything changes, and a
- * model cannot know how often in one that it has not seen: it is held to know which commits are
- * more likely than others, there. */
+/* The offset of n margins that minimizes their loss, with a normal prior of standard deviation 2.
+ * Repositories differ in the rate of effects, which a model cannot know for a new repository. It is
+ * fitted to rank the commits of each repository. */
 static double shift_of(const double *margin, const double *target, double slope, int64_t n)
 {
     double a = 0;
@@ -178,7 +177,7 @@ typedef struct choice {
     double share;
 } choice;
 
-/* What is held back less, or longer, or has more of the trees in it, must be clearly better. */
+/* Less regularization, more rounds or a larger share of trees must be clearly better. */
 static choice choose(const learner *l, perf_question q, int member)
 {
     static const double CLEARLY = 1, BY_TREES = 3; /* of the sum of losses */
@@ -261,8 +260,7 @@ static double better_slope(const learner *l, const int64_t end[PERF_FOLDS], doub
     return slope - g / h;
 }
 
-/* The slope says what a score is worth within a fold, the intercept how often anything happens over
- * all of them. */
+/* The slope scales scores within a fold; the intercept is the rate of effects over all folds. */
 static void calibrate(learner *l, perf_question q)
 {
     static const double LEAST = 0.05; /* a score that orders wrongly by chance still orders */
@@ -338,8 +336,7 @@ out:
 /* ---- all of it ---------------------------------------------------------------------------------
  */
 
-/* Where no code differs nothing is to be learnt: such a commit is the same, whatever was measured.
- */
+/* Skips commits without a difference of code: they are the same, whatever was measured. */
 static int select_examples(learner *l, const hpc_perf_example *e, int64_t n)
 {
     int64_t *count = l->m->examples;

@@ -1,11 +1,11 @@
 /*
- * lines.c: the lines in which two versions of a function differ.
+ * Lines that differ between two versions of a function.
  *
- * Lines of functions inside it are not its own; of a file, neither are those of its functions.
+ * Lines of nested functions belong to these. Lines of functions do not belong to the file.
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 typedef struct lines {
     uint64_t *hash;

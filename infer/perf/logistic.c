@@ -1,7 +1,6 @@
 /*
- * logistic.c: examples as rows of what is not 0 in them, and logistic regression on these, one
- * weight after the other: each has a sign that it must keep, and is drawn to where it is without
- * examples.
+ * Sparse rows of examples, and logistic regression on them by coordinate descent. Each weight keeps
+ * its sign and is shrunk towards its prior.
  */
 #include <math.h>
 #include <string.h>
@@ -131,7 +130,7 @@ static double step_own(columns *t, const perf_rows *r)
 
 static double step_bias(perf_line *l, columns *t, const perf_rows *r)
 {
-    double g = 1e-3 * l->bias, h = 1e-3; /* all of one label: it does not go on for ever */
+    double g = 1e-3 * l->bias, h = 1e-3; /* keeps the bias finite if all labels are equal */
     for (int64_t k = 0; k < r->n; k++) {
         double p = perf_sigmoid(t->margin[k]);
         g += p - r->target[k];

@@ -1,12 +1,12 @@
 /*
- * match.c: which file became which, and which function.
+ * Pairs of files and functions before and after a change.
  *
- * Files that were renamed are found by their content, functions over all files of a change at once,
- * so that one that moved to another file is no loss here and no gain there.
+ * Renamed files are paired by content, and functions across all files of the change. A function
+ * that moved to another file is neither removed nor added.
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 static const hpc_git_id zero;
 
@@ -184,7 +184,7 @@ int perf_match_files(hpc_perf_change *out, hpc_perf_reader *r)
         if (partner[k] >= 0) from[partner[k]] = k;
     for (int64_t k = 0; k < d->n; k++) {
         const hpc_git_change *c = &d->item[k];
-        if (partner[k] >= 0) continue; /* told of where it is now */
+        if (partner[k] >= 0) continue; /* added with its new path */
         if (from[k] >= 0)
             TRY(add_file(out, r, &d->item[from[k]], c));
         else
@@ -318,7 +318,7 @@ out:
     return rc;
 }
 
-/* function -1: what is in none. NULL: not there. */
+/* function -1: code outside functions. NULL: absent. */
 static int put(hpc_perf_change *out, hpc_perf_reader *r, const place *base, const place *head)
 {
     hpc_assert(base || head);

@@ -14,7 +14,7 @@
 typedef struct search {
     hpc_perf_measured *m;
     const hpc_perf_prediction *p;
-    history_options h;
+    hpc_history_options h;
     char base[41], head[41];
 } search;
 
@@ -72,7 +72,7 @@ static bool is_end(const search *s, int64_t k)
 static int measure(search *s, const bool *wanted)
 {
     hpc_perf_measured *m = s->m;
-    history_result r;
+    hpc_history_result r;
     hpc_git_id *only = hpc_alloc((size_t)m->points_n, sizeof *only);
     bool *has = hpc_alloc((size_t)m->points_n, sizeof *has);
     int rc = HPC_E_NOMEM;
@@ -81,11 +81,11 @@ static int measure(search *s, const bool *wanted)
     s->h.only_n = 0;
     for (int64_t k = 0; k < m->points_n; k++)
         if (wanted[k]) only[s->h.only_n++] = m->point[k];
-    TRY(history_collect(&r, &s->h));
+    TRY(hpc_history_collect(&r, &s->h));
     m->now += r.measured;
     m->seconds += r.build_s + r.run_s;
     m->stopped = m->stopped || r.stopped;
-    TRY(history_has(has, m->point, m->points_n, &s->h));
+    TRY(hpc_history_has(has, m->point, m->points_n, &s->h));
     for (int64_t k = 0; k < m->points_n; k++)
         if (wanted[k])
             m->state[k] = has[k]      ? HPC_PERF_POINT_MEASURED
@@ -124,12 +124,12 @@ out:
 
 /* ---- bisection ------------------------------------------------------------------------------- */
 
-static bool is_change(const history_pair *x)
+static bool is_change(const hpc_history_comparison *x)
 {
-    return x->label == PERF_SLOWER || x->label == PERF_FASTER;
+    return x->label == HPC_HISTORY_SLOWER || x->label == HPC_HISTORY_FASTER;
 }
 
-static int add(search *s, int64_t from, int64_t to, const history_pair *x, bool bisected)
+static int add(search *s, int64_t from, int64_t to, const hpc_history_comparison *x, bool bisected)
 {
     hpc_perf_measured *m = s->m;
     int rc = hpc_grow(&m->item, &m->cap, m->n + 1, sizeof *m->item);
@@ -156,19 +156,19 @@ static int64_t middle_of(const search *s, int64_t from, int64_t to)
 }
 
 /* found: the change between the two points, which are measured. */
-static int bisect(search *s, int64_t from, int64_t to, const history_pair *found)
+static int bisect(search *s, int64_t from, int64_t to, const hpc_history_comparison *found)
 {
     hpc_perf_measured *m = s->m;
-    history_pair x = *found;
+    hpc_history_comparison x = *found;
     int rc = HPC_OK;
     for (;;) {
         int64_t k = middle_of(s, from, to);
         if (k < 0 || m->stopped) return add(s, from, to, &x, true);
         if (m->state[k] == HPC_PERF_POINT_LEFT) TRY(measure_between(s, from, k, to));
         if (m->state[k] != HPC_PERF_POINT_MEASURED) continue;
-        history_pair half[2] = {{.base = m->point[from], .head = m->point[k]},
-                                {.base = m->point[k], .head = m->point[to]}};
-        TRY(history_compare(half, 2, &s->h));
+        hpc_history_comparison half[2] = {{.base = m->point[from], .head = m->point[k]},
+                                          {.base = m->point[k], .head = m->point[to]}};
+        TRY(hpc_history_compare(half, 2, &s->h));
         if (!is_change(&half[0]) && !is_change(&half[1])) return add(s, from, to, &x, true);
         if (is_change(&half[0])) TRY(bisect(s, from, k, &half[0]));
         if (!is_change(&half[1])) return HPC_OK;
@@ -183,7 +183,7 @@ out:
 static int compare_ends(search *s)
 {
     hpc_perf_measured *m = s->m;
-    history_pair *pair = hpc_alloc((size_t)m->points_n, sizeof *pair);
+    hpc_history_comparison *pair = hpc_alloc((size_t)m->points_n, sizeof *pair);
     int64_t *from = hpc_alloc((size_t)m->points_n, sizeof *from);
     int64_t *to = hpc_alloc((size_t)m->points_n, sizeof *to), n = 0, last = -1;
     int rc = HPC_E_NOMEM;
@@ -191,15 +191,15 @@ static int compare_ends(search *s)
     for (int64_t k = 0; k < m->points_n; k++) {
         if (m->state[k] != HPC_PERF_POINT_MEASURED) continue;
         if (last >= 0) {
-            pair[n] = (history_pair){.base = m->point[last], .head = m->point[k]};
+            pair[n] = (hpc_history_comparison){.base = m->point[last], .head = m->point[k]};
             from[n] = last;
             to[n++] = k;
         }
         last = k;
     }
-    TRY(history_compare(pair, n, &s->h));
+    TRY(hpc_history_compare(pair, n, &s->h));
     for (int64_t k = 0; k < n; k++) {
-        m->undecided += pair[k].label == PERF_UNDECIDED;
+        m->undecided += pair[k].label == HPC_HISTORY_UNDECIDED;
         if (!is_change(&pair[k])) continue;
         if (to[k] == from[k] + 1)
             TRY(add(s, from[k], to[k], &pair[k], false));
@@ -213,7 +213,8 @@ out:
     return rc;
 }
 
-int hpc_perf_measure(hpc_perf_measured *out, const hpc_perf_prediction *p, const history_options *h)
+int hpc_perf_measure(hpc_perf_measured *out, const hpc_perf_prediction *p,
+                     const hpc_history_options *h)
 {
     search s = {.m = out, .p = p, .h = *h};
     int rc = HPC_OK;
@@ -236,7 +237,7 @@ bool hpc_perf_measured_slower(const hpc_perf_measured *m, const hpc_perf_predict
 {
     for (int64_t k = 0; k < m->n; k++) {
         const hpc_perf_culprit *c = &m->item[k];
-        if (c->label != PERF_SLOWER) continue;
+        if (c->label != HPC_HISTORY_SLOWER) continue;
         for (int64_t i = c->from + 1; i <= c->to; i++)
             if (!hpc_perf_measured_commit(m, p, i)->said.acknowledged) return true;
     }

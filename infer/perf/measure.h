@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct hpc_perf_culprit { /* a measured change */
     int64_t from, to;             /* points: it came after `from`, and with `to` at the latest */
-    perf_label label;             /* slower or faster */
+    hpc_history_label label;      /* slower or faster */
     double change;
     const char *metric; /* borrowed from the options */
     bool bisected;      /* its stretch was predicted to be the same */
@@ -44,7 +44,7 @@ typedef struct hpc_perf_measured {
 /* Collects into the history of h, which has all options but the range and the commits. The caller
  * releases *out, also after an error. */
 int hpc_perf_measure(hpc_perf_measured *out, const hpc_perf_prediction *p,
-                     const history_options *h);
+                     const hpc_history_options *h);
 void hpc_perf_measured_release(hpc_perf_measured *m);
 /* The commit of point k; NULL: it precedes the range. */
 const hpc_perf_told *hpc_perf_measured_commit(const hpc_perf_measured *m,

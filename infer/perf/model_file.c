@@ -1,6 +1,7 @@
 /*
- * model_file.c: a model as one JSON file, and back, to equal bits. A file is untrusted: every
- * number of it is looked at before it is used, and features go by their names.
+ * JSON file of a model. Values keep their bits.
+ *
+ * A file is untrusted: every number is validated before use, and features are identified by name.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * phrase.c: a feature and its value as a phrase that a programmer reads.
+ * Phrases for a feature and its value.
  */
 #include <math.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 static int say_work(hpc_buf *out, double value)
 {

@@ -1,6 +1,5 @@
 /*
- * predict.c: the commits of a range, one after the other, and the range as a whole; what level that
- * comes to.
+ * Prediction for a range: its commits in order, the range as a whole, and the resulting level.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static int cut_off(const hpc_git_id *id)
                     hex);
 }
 
-/* The latest commit behind base's first parents that head has behind it, too. */
+/* The latest first-parent ancestor of base that is also an ancestor of head. */
 static int find_parting(hpc_git_id *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
                         const hpc_perf_predict_options *o)
 {
@@ -98,7 +97,8 @@ static int find_commits(hpc_perf_prediction *p, const hpc_git_range *r)
     return HPC_OK;
 }
 
-/* Many functions are read at a time: so the commits come first, and are told when all are heard. */
+/* The language model classifies functions in batches, so all commits are added before the first
+ * prediction. */
 static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const hpc_perf_model *m,
                   const hpc_perf_predict_options *o)
 {
@@ -179,7 +179,7 @@ static bool is_acks(const char *path, void *user)
     return strcmp(path, HPC_PERF_ACKS) == 0;
 }
 
-/* The file as it is in head; "" when it is not. */
+/* The file in head; "": absent. */
 static int read_acks(hpc_buf *out, hpc_git *g, const hpc_git_id *head)
 {
     const hpc_git_id nothing = {0};

@@ -8,16 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/change_priv.h"
 
 /* ---- by path -------------------------------------------------------------------------------- */
-
-bool perf_is_one_of(const char *word, size_t n, const char *const *list)
-{
-    for (; *list; list++)
-        if (strlen(*list) == n && strncasecmp(word, *list, n) == 0) return true;
-    return false;
-}
 
 static size_t word_length(const char *at, const char *end)
 {

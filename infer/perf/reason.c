@@ -1,13 +1,12 @@
 /*
- * reason.c: why a change may be slower or faster, in words: what moved a feature most, with its
- * line.
+ * Reasons of a prediction: the features with the largest scores, with a phrase and a line.
  */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 static const char *const nouns[HPC_PERF_EVENTS] = {
     [HPC_PERF_LOOP] = "loop",
@@ -240,7 +239,7 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
 /* ---- the whole ----------------------------------------------------------------------------------
  */
 
-/* Features that are told of together. */
+/* Features that share one reason. */
 static int group_of(int feature)
 {
     perf_special which;

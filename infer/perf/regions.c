@@ -1,13 +1,13 @@
 /*
- * regions.c: what in a function runs again and again: loops as runtime/source finds them, `while`
- * and `do` besides, and what is handed to parallel_for and its like.
+ * Repeated regions of a function: loops that runtime/source finds, `while` and `do`, and bodies of
+ * parallel_for and similar calls.
  *
- * How far a loop goes is known by how it is spelled.
+ * Trip counts come from the spelling of loop bounds.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static int64_t code_at(const perf_scan *x, uint32_t at)
 {
@@ -220,8 +220,8 @@ typedef struct ending { /* of the statement that was asked for last */
     int64_t at, behind;
 } ending;
 
-/* Behind the statement that begins at i, near enough: braces, or up to a semicolon. The statements
- * are asked for from the last to the first, so what one ends with is not looked for again. */
+/* End of the statement at i, approximately: matching brace, or semicolon. Calls come in falling
+ * order of i, so `last` saves the search of nested statements. */
 static int64_t behind_statement(const perf_scan *x, ending *last, int64_t i)
 {
     int64_t at = i;

@@ -1,14 +1,14 @@
 /*
- * scan.c: a function of C or its family as a list of events: what it does, and in how many loops.
+ * Events of a function in C and related languages, in one pass over its tokens.
  *
- * One walk over its code tokens. What a name is, is guessed from how it stands: before a
- * parenthesis it is called, before a bracket it is an array. Fortran is scan_fortran.c's.
+ * The syntax around a name decides its meaning: a name before a parenthesis is called, one before a
+ * bracket is an array. Fortran is in scan_fortran.c.
  */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static const hpc_token *token_at(const perf_scan *x, int64_t i)
 {
@@ -19,28 +19,6 @@ static char byte_at(const perf_scan *x, int64_t i)
 {
     const hpc_token *t = token_at(x, i);
     return t ? x->s->text.data[t->at] : 0;
-}
-
-int perf_event_add(perf_scan *x, hpc_perf_event_kind kind, int64_t i)
-{
-    const hpc_token *t = perf_token(x, i);
-    int32_t depth = x->open_n < PERF_DEPTH ? x->open_n : PERF_DEPTH;
-    double times = 1;
-    int rc = hpc_grow(&x->event, &x->events_cap, x->events_n + 1, sizeof *x->event);
-    if (rc < 0) return rc;
-    for (int32_t k = 0; k < x->open_n; k++) times *= x->region[x->open[k]].trips;
-    for (int32_t k = 0; k < x->guards_n; k++) times *= x->guard[k].share;
-    x->event[x->events_n++] = (hpc_perf_event){
-        .line = t->line,
-        .at = t->at,
-        .n = t->n,
-        .name = t->hash,
-        .times = (float)fmin(times, 1e30),
-        .kind = (uint8_t)kind,
-        .depth = (uint8_t)depth,
-        .inner = x->open_n > 0 && x->region[x->open[x->open_n - 1]].inner,
-    };
-    return HPC_OK;
 }
 
 /* ---- loops around -----------------------------------------------------------------------------
@@ -79,7 +57,7 @@ static bool is_member(const perf_scan *x, int64_t i)
     return PERF_IS(x, i - 1, ".") || PERF_IS(x, i - 1, "->") || PERF_IS(x, i - 1, "::");
 }
 
-/* Behind "<...>" at i, or i. */
+/* After "<...>" at i, or i. */
 static int64_t behind_angles(const perf_scan *x, int64_t i)
 {
     int64_t open = 0;
@@ -100,7 +78,7 @@ static bool is_body(const perf_scan *x, int64_t i)
     return x->function >= 0 && perf_token(x, i)->at > x->s->f.item[x->function].body_at;
 }
 
-/* `T name(`: a declaration, where `return name(` is none. */
+/* `T name(` declares; `return name(` does not. */
 static bool is_declared(const perf_scan *x, int64_t i)
 {
     const hpc_token *before = token_at(x, i - 1);
@@ -130,32 +108,6 @@ static bool applies(const perf_scan *x, perf_word w, int64_t i)
     return byte_at(x, behind_angles(x, i + 1)) == '(' && !is_declared(x, i);
 }
 
-static int message_kind(const char *name, size_t n)
-{
-    static const char *const cheap[] = {"MPI_Comm_", "MPI_Wtime", "MPI_Init", "MPI_Finalize",
-                                        "MPI_Type_", "MPI_Abort", "MPI_Op_",  "MPI_Info_"};
-    static const char *const all[] = {"Allreduce", "Reduce", "Bcast",     "Alltoall",
-                                      "Allgather", "Gather", "Scatter",   "Barrier",
-                                      "Scan",      "Exscan", "Iallreduce"};
-    for (size_t k = 0; k < sizeof cheap / sizeof *cheap; k++) {
-        size_t m = strlen(cheap[k]);
-        if (n >= m && strncasecmp(name, cheap[k], m) == 0) return -1;
-    }
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        size_t m = strlen(all[k]);
-        if (n >= m + 4 && strncasecmp(name + 4, all[k], m) == 0) return HPC_PERF_COLLECTIVE;
-    }
-    return HPC_PERF_MESSAGE;
-}
-
-int perf_scan_message(const perf_scan *x, int64_t i)
-{
-    const hpc_token *t = perf_token(x, i);
-    const char *name = x->s->text.data + t->at;
-    if (t->n < 6 || strncasecmp(name, "MPI_", 4) != 0 || byte_at(x, i + 1) != '(') return -1;
-    return message_kind(name, t->n);
-}
-
 uint32_t perf_function_name(const hpc_perf_source *s, int64_t function)
 {
     const hpc_function *d = &s->f.item[function];
@@ -165,17 +117,6 @@ uint32_t perf_function_name(const hpc_perf_source *s, int64_t function)
         if (s->t.item[i].kind == HPC_TOKEN_NAME) name = s->t.item[i].hash;
     }
     return name;
-}
-
-bool perf_scan_is_itself(const perf_scan *x, int64_t i)
-{
-    if (x->function < 0) return false;
-    const hpc_function *f = &x->s->f.item[x->function];
-    const hpc_token *t = perf_token(x, i);
-    const char *text = x->s->text.data;
-    if (x->fortran)
-        return f->name_n == t->n && strncasecmp(text + f->name_at, text + t->at, t->n) == 0;
-    return f->name_n == t->n && memcmp(text + f->name_at, text + t->at, t->n) == 0;
 }
 
 static int call(perf_scan *x, int64_t i)
@@ -221,7 +162,7 @@ static int choose(perf_scan *x, int64_t i)
     return rc;
 }
 
-/* Whether what is in [lo, hi) gives up: that is rarely come to. */
+/* Tokens [lo, hi) report an error or exit, and so rarely run. */
 static bool gives_up(const perf_scan *x, int64_t lo, int64_t hi)
 {
     static const char *const names[] = {"exit",  "abort", "throw", "die",    "fatal",  "panic",
@@ -291,7 +232,7 @@ static int name(perf_scan *x, int64_t *subscript, int64_t i)
 /* ---- operators ---------------------------------------------------------------------------------
  */
 
-/* Whether what stands before i is a value: then '*' is a product and '-' a difference. */
+/* A value precedes i, so that '*' is a product and '-' a difference. */
 static bool behind_value(const perf_scan *x, int64_t i)
 {
     const hpc_token *t = token_at(x, i - 1);

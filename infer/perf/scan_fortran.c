@@ -1,11 +1,11 @@
 /*
- * scan_fortran.c: Fortran as events. Calls of functions and accesses to arrays look alike: what is
- * indexed by what a loop counts with is an array.
+ * Events of Fortran functions. A call and an array access look alike; a name indexed by a loop
+ * variable is an array.
  */
 #include <string.h>
 #include <strings.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static bool is(const perf_scan *x, int64_t i, const char *word)
 {
@@ -41,7 +41,7 @@ static bool is_statement(const perf_scan *x, int64_t i)
 /* ---- types ------------------------------------------------------------------------------------
  */
 
-/* real(8), real*8, real(kind=dp): whether it has eight bytes. */
+/* A real of eight bytes: real(8), real*8, real(kind=dp). */
 static bool is_wide(const perf_scan *x, int64_t i)
 {
     static const char *const wide[] = {"8",     "dp",     "real64", "r8",        "wp", "double",

@@ -1,14 +1,13 @@
 /*
- * shift.c: events of one version that are not in the other, or stand in other loops there.
+ * Events that only one version has, or that are at another loop depth in the other.
  *
- * Those of the same word and depth belong together, first those that no edit touched; then those of
- * the same word, which have moved; then those of the same kind and depth, which were only put in
- * other words.
+ * Events are matched by word and depth, unedited ones first; then by word, as moved; then by kind
+ * and depth, as renamed.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 typedef struct side {
     const hpc_perf_source *source;
@@ -61,7 +60,7 @@ static int copy(side *out, const perf_scan *x)
     return HPC_OK;
 }
 
-/* What is taken is gone. */
+/* Removes matched events. */
 static void drop(side *s)
 {
     int64_t n = 0;

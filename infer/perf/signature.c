@@ -1,11 +1,10 @@
 /*
- * signature.c: what is copied where it could be referred to: parameters, and elements in a loop
- * over a container.
+ * Avoidable copies: parameters by value, and elements of a container in a loop.
  *
- * Whether a type is costly to copy is not known: numbers, names of enumerations in capitals and
- * types of C are taken to be cheap.
+ * The cost of a type is unknown. Numbers, enumerations named in capitals and C types count as
+ * cheap.
  */
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 static bool is_cheap(const perf_scan *x, int64_t i)
 {

@@ -1,15 +1,15 @@
 /*
- * tell.c: what one change is told to be: probabilities and a verdict for all of it and for each of
- * its functions, and why, in words.
+ * Prediction for one change: probabilities, verdicts and reasons, for the whole and for each
+ * function.
  *
- * What the level is, and what was acknowledged, is not known here.
+ * Levels and acknowledgements are in predict.c and acknowledge.c.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "infer/perf/predict_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
 
@@ -37,7 +37,7 @@ void perf_teller_close(perf_teller *t)
 
 /* ---- text of others -------------------------------------------------------------------------- */
 
-/* Bytes of the character at s, whose first is not ASCII; 0: it is no UTF-8. */
+/* Bytes of the character at s, whose first is not ASCII; 0: invalid UTF-8. */
 static size_t bytes_of(const unsigned char *s, size_t n)
 {
     size_t want = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -243,7 +243,7 @@ static int tell_function(hpc_perf_told_function *out, perf_teller *t, int64_t k)
     TRY(keep_name(&out->base_file, t, c->file[f->base_file].base_path));
     TRY(keep_name(&out->name, t, out->gone ? f->base_name : f->name));
     if (f->first >= 0 && f->edits_n > 0 && f->head.source && f->head.function < 0)
-        out->line = c->edit[f->first].head_line; /* what is in no function begins at line 1 */
+        out->line = c->edit[f->first].head_line; /* code outside functions begins at line 1 */
     if (f->same_code)
         say_same(&out->said);
     else

@@ -1,9 +1,9 @@
 /*
- * trees.c: boosted trees of three cuts each: what a sum of columns cannot say, as "in a loop, and
- * many of them".
+ * Boosted trees with three cuts each, for interactions that a linear model cannot express, such as
+ * "in a loop, and many of them".
  *
- * Every column is cut into at most SLOTS parts of about as many examples each, once. Most values
- * are 0; these are not gone through: what they add to is all of a node without the rest.
+ * Each column is binned once, into at most SLOTS bins of similar numbers of examples. Zeros, which
+ * are most values, are not visited: their sums are those of the node minus the rest.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "infer/perf/learn_priv.h"
 
 enum { SLOTS = 16 };
-static const double RATE = 0.1;        /* of what a tree would add, what it does add */
-static const double HOLD = 2;          /* draws values to 0, as so many examples would */
+static const double RATE = 0.1;        /* learning rate */
+static const double HOLD = 2;          /* regularization of values, in examples */
 static const double LEAST_GAIN = 0.05; /* of a cut */
 static const double LEAST_MASS = 0.75; /* of p (1 - p), on either side */
 

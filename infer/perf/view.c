@@ -1,14 +1,14 @@
 /*
- * view.c: a vector as the two questions of the learner see it.
+ * Views of a feature vector for the two questions of the learner.
  *
- * A change and its reverse differ by the sign of what is counted, and by which of "added" and
- * "removed" is which. Every rule about which is which is here.
+ * Reversing a change flips the sign of counts, and swaps "added" and "removed". All rules for this
+ * are in this file.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
-#include "infer/perf/sums.h"
+#include "infer/perf/feature_priv.h"
 
 /* What one more event costs as a rule, against others; the scale does not matter. */
 static const signed char cost[HPC_PERF_EVENTS] = {
@@ -81,7 +81,7 @@ double perf_signed_log(double v)
     return v < 0 ? -log1p(-v) : log1p(v);
 }
 
-/* Those of how often are logarithms as they are. */
+/* Features of work are logarithms already. */
 double perf_view_scaled(int feature, double v)
 {
     const hpc_perf_feature *f = hpc_perf_feature_at(feature);
@@ -124,7 +124,7 @@ int perf_expected_effect(int feature, double value)
     return (effect > 0) - (effect < 0);
 }
 
-/* The one of those of an event that tells most: how often it is done, if that is told. */
+/* The most informative feature of an event: its work, if that is a feature. */
 static bool is_last_of_event(int feature)
 {
     int event = hpc_perf_feature_at(feature)->event;
@@ -227,7 +227,7 @@ void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
     }
     for (size_t k = 0; q == PERF_SIZE && k < sizeof less / sizeof *less; k++)
         sign[hpc_perf_feature_named(less[k])] = -1;
-    sign[hpc_perf_feature_named("heat_known")] = 0; /* of itself it says nothing */
+    sign[hpc_perf_feature_named("heat_known")] = 0; /* carries no direction */
 }
 
 bool hpc_perf_nothing_differs(const hpc_perf_vector *x)

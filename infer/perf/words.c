@@ -1,12 +1,12 @@
 /*
- * words.c: names that tell what a piece of code spends its time on.
+ * Names of functions, types and macros that stand for events.
  *
- * They are known by the hashes that tokens bear. What a program calls by names of its own is not
- * here, and counts as a call.
+ * They are found by token hash. Names that a program defines itself are not in the list and count
+ * as calls.
  */
 #include <string.h>
 
-#include "infer/perf/priv.h"
+#include "infer/perf/scan.h"
 
 enum {
     NOTHING = HPC_PERF_EVENTS,

@@ -1,10 +1,11 @@
 /*
- * work.c: about how much longer the files of a change take: the events of all of their functions,
- * each by what it costs as a rule and as often as the loops around it go round, along calls.
+ * Estimated run time of the changed files: the cost of each event times the trip counts of its
+ * loops, summed along calls.
  *
- * A loop goes as far as numbers say, else PERF_TRIPS times. What is not in a changed file is not
- * looked into. Compared is what runs from `main`, or else from what nobody calls, in both versions;
- * beside `main`, but in C, also what nobody is seen to call and differs: an operator, say.
+ * A loop has the trip count that its numbers give, or else PERF_TRIPS. Code in unchanged files is
+ * not followed. The estimate compares what `main` reaches in both versions; without `main`, what
+ * functions without callers reach. Outside C, changed functions without visible callers, such as
+ * operators, are added to `main`.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "infer/perf/work.h"
 
-/* In about the time of an addition. What is not here costs 0. */
+/* In units of about one addition. Events without an entry cost 0. */
 static const float cost[HPC_PERF_EVENTS] = {
     [HPC_PERF_LOOP] = 2,       [HPC_PERF_CALL] = 8,          [HPC_PERF_ALLOCATE] = 80,
     [HPC_PERF_FREE] = 40,      [HPC_PERF_COPY] = 40,         [HPC_PERF_BY_VALUE] = 4,
@@ -125,8 +126,7 @@ static bool expression_at(double *out, const perf_work *w, int64_t n, const hpc_
     return true;
 }
 
-/* Whether the name at i is given its value once and for all: `const int n = 4`, `enum { n = 4 }`.
- */
+/* The name at i is a constant: `const int n = 4`, `enum { n = 4 }`. */
 static bool is_constant(const hpc_perf_source *s, int64_t i)
 {
     enum { SEEN = 6 };
@@ -168,8 +168,7 @@ out:
     return rc;
 }
 
-/* Of what is handed over by value, containers are copied for more than what is known of no other.
- */
+/* A container passed by value costs more than a type about which nothing is known. */
 static float cost_of_event(const perf_work *w, const hpc_perf_event *e)
 {
     enum { CONTAINER = 30 };
@@ -212,8 +211,7 @@ static bool is_named(const perf_scan *x, int64_t i)
     return type || argument;
 }
 
-/* What is named and not called: a type, whose constructor has its name, or a function that is
- * handed over. */
+/* Names without a call: types, for their constructors, and functions passed as arguments. */
 static int read_names(perf_work *w, const hpc_perf_source *s, int64_t function)
 {
     uint32_t body = s->f.item[function].body_at;
@@ -321,8 +319,7 @@ out:
 
 static double cost_of(perf_work *w, int64_t i);
 
-/* Of what is called by a name: in the same file, or else anywhere; of several, what they take on
- * average. */
+/* Cost of the functions of a name: those of the same file, else all; the mean of several. */
 static double cost_by_name(perf_work *w, uint32_t name, int64_t file)
 {
     int64_t first = find(w, name), n[2] = {0, 0};
@@ -367,8 +364,8 @@ static int64_t variants(int64_t *first, const perf_work *w, uint32_t name, int64
     return n;
 }
 
-/* Function i of w in the other version: the one with the same number among as many variants; -1:
- * there is none. */
+/* Function i of w in the other version: same name, same position among equally many variants; -1:
+ * absent. */
 static int64_t same_in(const perf_work *other, const perf_work *w, int64_t i)
 {
     const node *f = &w->node[i];
@@ -392,8 +389,8 @@ static int add_root(perf_work *base, int64_t i, int64_t k)
     return rc;
 }
 
-/* Beside main, what nobody calls in either and main does not come to, if it does not cost the
- * same. In C what nobody names does not run. */
+/* Roots in addition to main: functions without callers in both versions that main does not reach
+ * and whose cost differs. In C, a function that is never named does not run. */
 static int find_others(perf_work *base, perf_work *head, const hpc_perf_change *c)
 {
     int64_t mains = base->roots_n;
@@ -414,7 +411,7 @@ out:
     return rc;
 }
 
-/* main, if there is one in both, or else what nobody calls in either. */
+/* main, if both versions have it; else functions without callers in both. */
 static int find_roots(perf_work *base, perf_work *head, const hpc_perf_change *c)
 {
     const uint32_t main = hpc_token_hash("main", 4);

@@ -2,6 +2,7 @@
  * fuse.c: a map gives every key its value and other keys a random one; allocation failures are
  * reported.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * memory.c: zeroed, aligned and overflow-checked allocation, with each allocator failing; and the
  * test support that makes allocations and I/O fail.
  */
+/* tsan: left out, starts no thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /*
  * Tests of `hpccoder bench decode`. Times are not checked; bytes and parameters are counts.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of `hpccoder bench link` with threads as ranks: every operation and size once, bandwidths
  * consistent with times, and invalid arguments. Times are not checked.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

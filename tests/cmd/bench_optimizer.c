@@ -2,6 +2,7 @@
  * Tests of `hpccoder bench optimizer`: each optimizer once, AdamW first, with train/'s formulas;
  * and of the optimizer part of `bench step`. Times are not checked.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

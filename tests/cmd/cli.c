@@ -2,6 +2,7 @@
  * Tests of the command line: help, versions, one-line errors with the right exit code, and the
  * commands info, plan show and bench step.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of `hpccoder complete`: printing, writing into files of all kinds without other changes,
  * and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder complete --context`: context from other files, and none with `none`.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <limits.h>
 
 #include "tests/git/repository.h"

@@ -2,6 +2,7 @@
  * Tests of `hpccoder complete` with models that cannot complete: each gives a clear error within
  * the time limit.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

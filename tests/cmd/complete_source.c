@@ -2,6 +2,7 @@
  * Tests of `hpccoder complete` on training text: attribution of verbatim completions, and
  * --no-verbatim.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <limits.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder complete --write`: files that it must not change, and interruption.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

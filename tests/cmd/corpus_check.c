@@ -2,6 +2,7 @@
  * Tests of `hpccoder corpus sketch` and `hpccoder corpus check`: making a sketch, checking files
  * and a corpus, and one-line errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "tests/support/command.h"

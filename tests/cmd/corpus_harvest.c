@@ -2,6 +2,8 @@
  * Tests of `hpccoder corpus harvest`: arguments, results, exit codes, and recovery after SIGKILL
  * at any moment.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include "tests/corpus/sources.h"
 
 #include <limits.h>

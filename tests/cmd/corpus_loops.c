@@ -2,6 +2,7 @@
  * Tests of `hpccoder corpus loops`: files as a table and as JSON lines, a corpus, errors and exit
  * codes.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "tests/support/command.h"

@@ -2,6 +2,7 @@
  * Tests of `hpccoder corpus pack`: arguments, results, exit codes, and recovery after SIGKILL at
  * any moment.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "corpus/history/database.h"
@@ -208,23 +209,23 @@ static void make_measured(bench *b)
     static const double cost[] = {10, 13, 6};
     static const char list[] = "path:LLNL/Kripke:port/*\n";
     place *p = b->place;
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     char id[3][41], what[16];
     script(p, "new r; git config remote.origin.url https://host/LLNL/Kripke.git; mkdir port; "
               "echo 'int f(void) { return 1; }' | tee a.c > port/b.c; save; "
               "sed -i 's/1/2/' a.c; save; sed -i 's/1/2/' port/b.c; save");
-    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    assert_int_equal(hpc_history_db_create(&d, in(p, "h.db")), 0);
     for (int k = 0; k < 3; k++) {
         snprintf(what, sizeof what, "main~%d", 2 - k);
         hpc_git_id commit = parsed(p, "r", what);
         hpc_git_id_text(id[k], &commit);
-        assert_int_equal(perf_db_add_commit(d, id[k], k ? id[k - 1] : NULL, k), 0);
+        assert_int_equal(hpc_history_db_add_commit(d, id[k], k ? id[k - 1] : NULL, k), 0);
         for (int run = 0; run < 3; run++)
             assert_int_equal(
-                perf_db_add(d, &(perf_way){"make", "./r", "m"}, "time", id[k], cost[k]), 0);
+                hpc_history_db_add(d, &(perf_way){"make", "./r", "m"}, "time", id[k], cost[k]), 0);
     }
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     assert_int_equal(hpc_file_save(in(p, "list"), list, sizeof list - 1), 0);
     const hpc_test_outcome *o = command(b, "corpus sketch --list @list --out @s");
     if (o->code != 0) fail_msg("%s", o->err);

@@ -2,6 +2,7 @@
  * Tests of `hpccoder corpus passages`: the index has exactly the training files, with source and
  * licence; output is deterministic; errors take one line.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "corpus/corpus.h"

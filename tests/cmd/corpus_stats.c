@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder corpus stats`: rows add up, as tables, JSON and pictures; one-line errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/corpus/sources.h"
 
 #include "tests/support/command.h"

@@ -2,6 +2,7 @@
  * Tests of `hpccoder lsp` with Neovim 0.11, Emacs with eglot and Vim with ALE, where installed.
  * Fixes that an editor applies give the same bytes as `hpccoder pragma --fix`.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

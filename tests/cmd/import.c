@@ -2,6 +2,7 @@
  * Tests of `hpccoder import` and `hpccoder export` between directories and GGUF files: output,
  * reports, round trips and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

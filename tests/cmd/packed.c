@@ -2,6 +2,7 @@
  * Tests of packed models: made by `import` and `export`, `complete` gives the same text as with
  * the original model; damaged, foreign or misplaced files are errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of examples/ci: the commands of the workflow, the CI job and the hook, run on a test
  * repository by a shell with the options that their runners use.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/perf/model.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder perf collect` as a user runs it.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include "tests/support/command.h"

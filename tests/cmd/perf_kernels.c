@@ -2,6 +2,7 @@
  * Test of models/perf/kernels.sh, which measures the histories in models/perf/kernels.
  * HPC_TEST_LONG=1 measures all of them; otherwise one small history, by time, without valgrind.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
  * Tests of a language model in `hpccoder perf train` and `perf predict`: the repositories that it
  * is used for, its effect, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include "corpus/history/database.h"
@@ -19,7 +20,7 @@ static void make_measured(place *p)
 {
     static const double cost[] = {130, 130, 130, 100, 100};
     hpc_buf stream = {0};
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     char id[COMMITS][41], what[32];
     for (int k = 0; k < COMMITS; k++) {
         hpc_buf text = {0};
@@ -34,18 +35,18 @@ static void make_measured(place *p)
     put(p, "in", stream.data, stream.n);
     hpc_buf_release(&stream);
     script(p, "new r; git fast-import --quiet < ../in");
-    OK(perf_db_create(&d, in(p, "h.db")));
+    OK(hpc_history_db_create(&d, in(p, "h.db")));
     for (int k = 0; k < COMMITS; k++) {
         snprintf(what, sizeof what, "main~%d", COMMITS - 1 - k);
         hpc_git_id commit = parsed(p, "r", what);
         hpc_git_id_text(id[k], &commit);
-        OK(perf_db_add_commit(d, id[k], k ? id[k - 1] : NULL, 1700000000 + k));
+        OK(hpc_history_db_add_commit(d, id[k], k ? id[k - 1] : NULL, 1700000000 + k));
         for (int run = 0; run < 2; run++)
-            OK(perf_db_add(d, &(perf_way){"make", "./r", "m"}, "cost", id[k],
-                           cost[k % 5] + 0.001 * run));
+            OK(hpc_history_db_add(d, &(perf_way){"make", "./r", "m"}, "cost", id[k],
+                                  cost[k % 5] + 0.001 * run));
     }
-    OK(perf_db_commit(d));
-    perf_db_close(d);
+    OK(hpc_history_db_commit(d));
+    hpc_history_db_close(d);
 }
 
 /* How many of the examples that were written have something from the language model. */

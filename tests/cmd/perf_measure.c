@@ -2,6 +2,7 @@
  * Tests of `hpccoder perf predict --measure`: which commits it measures, which it skips, and the
  * result.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/perf/model.h"
 
 #include "tests/support/command.h"

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder perf predict`: formats, exit codes, invalid requests.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/perf/model.h"
 
 #include "cmd/predict.h"

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder perf report`: text, page and pictures.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/git/repository.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { COMMITS = 30, STEP = 20 /* the commit that made it slower */, BROKEN = 12
 #define SUBJECT "<script>alert(1)</script> \\033[31mred \\342\\200\\256evil &amp; \"quoted\""
 
 typedef struct made {
-    char id[COMMITS + 1][PERF_ID]; /* of commits 1 to COMMITS */
+    char id[COMMITS + 1][HPC_HISTORY_ID]; /* of commits 1 to COMMITS */
 } made;
 
 static void make_repository(place *p, made *m)
@@ -42,34 +43,35 @@ static void make_repository(place *p, made *m)
     hpc_git_close(g);
 }
 
-static void add_runs(perf_db *d, const made *m, int k, const char *metric, double value)
+static void add_runs(hpc_history_db *d, const made *m, int k, const char *metric, double value)
 {
     for (int run = 0; run < 5; run++)
-        assert_int_equal(perf_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"}, metric,
-                                     m->id[k], value * (1 + 1e-3 * ((run * 7 + k * 3) % 5))),
+        assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"},
+                                            metric, m->id[k],
+                                            value * (1 + 1e-3 * ((run * 7 + k * 3) % 5))),
                          0);
 }
 
 /* By time, and by instructions if asked: 10 % more from STEP on. BROKEN does not build. */
 static void make_history(place *p, const made *m, const char *name, bool counted)
 {
-    perf_db *d = NULL;
-    assert_int_equal(perf_db_create(&d, in(p, name)), 0);
+    hpc_history_db *d = NULL;
+    assert_int_equal(hpc_history_db_create(&d, in(p, name)), 0);
     for (int k = 1; k <= COMMITS; k++) {
         perf_attempt a = {.stage = "build", .command = "make", .machine = "box", .outcome = "done"};
         a.log = "cc f.c\nf.c:1: error: <b>no</b> \033[1msemicolon\n\n"
                 "hpccoder: it exited with status 1\n";
         if (k == BROKEN) a.outcome = "failed";
-        assert_int_equal(
-            perf_db_add_commit(d, m->id[k], k > 1 ? m->id[k - 1] : NULL, 1700000000 + 86400LL * k),
-            0);
-        assert_int_equal(perf_db_add_attempt(d, m->id[k], &a), 0);
+        assert_int_equal(hpc_history_db_add_commit(d, m->id[k], k > 1 ? m->id[k - 1] : NULL,
+                                                   1700000000 + 86400LL * k),
+                         0);
+        assert_int_equal(hpc_history_db_add_attempt(d, m->id[k], &a), 0);
         if (k == BROKEN) continue;
         add_runs(d, m, k, "time", k < STEP ? 0.02 : 0.022);
         if (counted) add_runs(d, m, k, "instructions", k < STEP ? 4e6 : 4.4e6);
     }
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
 }
 
 static hpc_test_outcome run(const place *p, const char *words)
@@ -291,26 +293,28 @@ static void builds_are_told_apart(void **state)
 {
     place *p = *state;
     made m;
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     make_repository(p, &m);
     make_history(p, &m, "h.db", false);
     hpc_test_outcome o = run(p, "--db @h.db");
     assert_int_equal(times(o.out, "built by"), 0);
-    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    assert_int_equal(hpc_history_db_create(&d, in(p, "h.db")), 0);
     for (int k = 1; k <= 3; k++)
-        assert_int_equal(perf_db_add(d, &(perf_way){"make <fast>", "./bench <a> & 'b'", "box"},
-                                     "time", m.id[k], 3.5),
+        assert_int_equal(hpc_history_db_add(d,
+                                            &(perf_way){"make <fast>", "./bench <a> & 'b'", "box"},
+                                            "time", m.id[k], 3.5),
                          0);
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     o = run(p, "--db @h.db");
     hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box, built by 'make'\n");
     hpc_test_says(o.out, "[2] time of './bench <a> & 'b'' on box, built by 'make <fast>'\n");
-    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    assert_int_equal(hpc_history_db_create(&d, in(p, "h.db")), 0);
     assert_int_equal(
-        perf_db_add(d, &(perf_way){"", "./bench <a> & 'b'", "box"}, "time", m.id[1], 3.5), 0);
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+        hpc_history_db_add(d, &(perf_way){"", "./bench <a> & 'b'", "box"}, "time", m.id[1], 3.5),
+        0);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     o = run(p, "--db @h.db");
     hpc_test_says(o.out, "[3] time of './bench <a> & 'b'' on box, built by '(not recorded)'");
     o = run(p, "--db @h.db --series fast");
@@ -325,7 +329,7 @@ static void branches_are_shown(void **state)
     place *p = *state;
     hpc_buf page = {0};
     made m;
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     make_repository(p, &m);
     make_history(p, &m, "h.db", false);
     for (int round = 0; round < 2; round++) {
@@ -334,17 +338,18 @@ static void branches_are_shown(void **state)
         read_file(&page, p, "r/index.html");
         assert_int_equal(times(page.data, "on a branch<"), round);
         page.n = 0;
-        assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+        assert_int_equal(hpc_history_db_create(&d, in(p, "h.db")), 0);
         for (int k = 1; k <= 2; k++) {
-            char id[PERF_ID];
+            char id[HPC_HISTORY_ID];
             snprintf(id, sizeof id, "%040d", k);
-            assert_int_equal(perf_db_add_commit(d, id, m.id[2], 1700000000 + 86400LL * 2 + k), 0);
             assert_int_equal(
-                perf_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"}, "time", id, 0.03),
-                0);
+                hpc_history_db_add_commit(d, id, m.id[2], 1700000000 + 86400LL * 2 + k), 0);
+            assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"},
+                                                "time", id, 0.03),
+                             0);
         }
-        assert_int_equal(perf_db_commit(d), 0);
-        perf_db_close(d);
+        assert_int_equal(hpc_history_db_commit(d), 0);
+        hpc_history_db_close(d);
     }
     hpc_buf_release(&page);
 }
@@ -353,10 +358,10 @@ static void empty_histories_are_no_failure(void **state)
 {
     place *p = *state;
     hpc_buf page = {0};
-    perf_db *d = NULL;
-    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    hpc_history_db *d = NULL;
+    assert_int_equal(hpc_history_db_create(&d, in(p, "h.db")), 0);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     hpc_test_outcome o = run(p, "--db @h.db --out @out");
     assert_string_equal(o.out, "nothing was measured\n");
     read_file(&page, p, "out/index.html");

@@ -2,6 +2,7 @@
  * Tests of `hpccoder perf train`: a repository where an allocation is added to a loop and removed
  * again, and its history.
  */
+/* tsan: left out, other tests start the same threads. */
 
 #include "tests/git/repository.h"
 
@@ -34,12 +35,12 @@ static void make_repository(place *p)
     script(p, "new r; git fast-import --quiet < ../in; git rev-list --reverse main > ../ids");
 }
 
-static void add_runs(perf_db *d, const char *id, double cost)
+static void add_runs(hpc_history_db *d, const char *id, double cost)
 {
-    assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
-    assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
+    assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
+    assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
     for (int run = 0; run < 2; run++)
-        assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "time", id, 10), 0);
+        assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./f", "m"}, "time", id, 10), 0);
 }
 
 /* The allocation costs 20 %, not visible in time. said: the history records r's path. */
@@ -47,20 +48,20 @@ static void make_history(place *p, const char *name, bool said)
 {
     char path[400];
     char *ids = text_of(p, "ids"), parent[ID] = "", id[ID];
-    perf_db *d;
+    hpc_history_db *d;
     hpc_buf facts = {0};
     snprintf(path, sizeof path, "%s/%s", p->root, name);
-    assert_int_equal(perf_db_create(&d, path), 0);
+    assert_int_equal(hpc_history_db_create(&d, path), 0);
     if (said) hpc_buf_printf(&facts, "{\"repository\":\"%s/r\"}", p->root);
-    if (said) assert_int_equal(perf_db_add_session(d, facts.data), 0);
+    if (said) assert_int_equal(hpc_history_db_add_session(d, facts.data), 0);
     for (int k = 0; k < COMMITS; k++) {
         snprintf(id, sizeof id, "%.40s", ids + ID * k);
-        assert_int_equal(perf_db_add_commit(d, id, k ? parent : NULL, 1700000000 + k), 0);
+        assert_int_equal(hpc_history_db_add_commit(d, id, k ? parent : NULL, 1700000000 + k), 0);
         add_runs(d, id, k % 4 == 1 || k % 4 == 2 ? 120 : 100);
         memcpy(parent, id, ID);
     }
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     hpc_buf_release(&facts);
     hpc_free(ids);
 }
@@ -140,18 +141,19 @@ static void make_heat(place *p)
     for (int k = 0; k < 3; k++) {
         static const char *const names[] = {"cold", "hot", "other"};
         bool with = k == 1;
-        perf_db *d;
+        hpc_history_db *d;
         snprintf(path, sizeof path, "%s/%s.db", p->root, names[k]);
         if (k == 2) memset(id, '7', sizeof id - 1);
-        assert_int_equal(perf_db_create(&d, path), 0);
-        assert_int_equal(perf_db_add_commit(d, id, NULL, 1700000000), 0);
+        assert_int_equal(hpc_history_db_create(&d, path), 0);
+        assert_int_equal(hpc_history_db_add_commit(d, id, NULL, 1700000000), 0);
         if (with)
-            assert_int_equal(perf_db_add_profile(d, &(perf_way){"make", "./f", "m"}, id, hot, n),
-                             0);
+            assert_int_equal(
+                hpc_history_db_add_profile(d, &(perf_way){"make", "./f", "m"}, id, hot, n), 0);
         if (k == 2)
-            assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, 1), 0);
-        assert_int_equal(perf_db_commit(d), 0);
-        perf_db_close(d);
+            assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, 1),
+                             0);
+        assert_int_equal(hpc_history_db_commit(d), 0);
+        hpc_history_db_close(d);
     }
     hpc_free(ids);
 }

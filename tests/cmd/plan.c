@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder plan check` and `hpccoder plan simulate`.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder pragma`: text and JSON output, changes to files, patches, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

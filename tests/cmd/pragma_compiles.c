@@ -6,6 +6,8 @@
  * directives. Loops that are collapsed, vectorised or offloaded (here to the host) also run with
  * their directives on 1, 2 and 4 threads, and give the results of the serial loops.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

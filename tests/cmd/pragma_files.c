@@ -2,6 +2,7 @@
  * Tests of runtime/base/ordered.c and cmd/pragma.c: many files on several workers with results in
  * order, Ctrl-C, and files that crash libclang.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

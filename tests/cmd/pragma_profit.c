@@ -2,6 +2,7 @@
  * Tests of `hpccoder pragma --fix` on loops that are long enough for threads, and on loops that
  * are too short.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

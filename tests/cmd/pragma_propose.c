@@ -1,6 +1,7 @@
 /*
  * Tests of the loops of real code that `hpccoder pragma` lists, and of their directives.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

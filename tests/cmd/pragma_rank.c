@@ -2,6 +2,7 @@
  * Tests of `hpccoder pragma --rank`: proposals in the order of experts' preference, unchanged
  * verdicts, guesses that are marked and never applied, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

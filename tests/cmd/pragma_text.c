@@ -1,6 +1,7 @@
 /*
  * Tests of the text output of `hpccoder pragma`.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of `hpccoder pragma --verify`: evidence from the compiler and from runs of a program, and
  * errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

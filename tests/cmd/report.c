@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder report`: summary, JSON, pages, pictures and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

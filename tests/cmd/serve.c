@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder serve` as a process: its addresses, its end, and its errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

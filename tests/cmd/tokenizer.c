@@ -1,6 +1,7 @@
 /*
  * Tests of `hpccoder tokenizer train|encode|decode`: files, output, round trips and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of `hpccoder train`: from a configuration to a model, stopping, killing and resuming, and
  * errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

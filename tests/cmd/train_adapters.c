@@ -2,6 +2,7 @@
  * Tests of `hpccoder train --lora-rank` with a base model that checkpoints do not contain: killed
  * and resumed, on other grids, and with a base that was moved, changed or removed.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <sys/stat.h>
 
 #include "tests/cmd/mpirun.h"

@@ -2,6 +2,7 @@
  * train_meet.c: ranks with different options, data, parameters or programs. Each case gives one
  * line that names the difference, and all ranks end at once.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/cmd/mpirun.h"
 
 static int count(const char *text, const char *what)

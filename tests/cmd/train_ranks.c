@@ -2,6 +2,7 @@
  * Tests of `hpccoder train` on many ranks: threads of one process and processes of mpirun take the
  * steps of one rank; a killed rank ends the job, which resumes with fewer ranks.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/cmd/mpirun.h"
 
 static hpc_test_outcome o;

@@ -5,6 +5,7 @@
  *
  * Two kills; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty, and all variants.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/cmd/mpirun.h"
 
 enum { RANKS = 4, SOON = 10 };

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/budget.c: the prompt length that fits time limit and rate.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

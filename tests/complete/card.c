@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/card.c: completions of fixed-form Fortran keep to columns 1 to 72.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/circle.c: repetitive texts, and texts that only resemble them.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of infer/complete/complete.c with the pilot model: streamed text equals the final text;
  * ranking, stopping, and the cost of an edit.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,6 +5,7 @@
  * best is returned, and of equal scores the smallest path comes first. So the files to be found
  * are in zz/, the others in aa/.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/complete/asking.h"
 
 /* ---- relations ---------------------------------------------------------------------------- */

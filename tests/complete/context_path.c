@@ -2,6 +2,7 @@
  * Tests of infer/complete/context_path.c, and of contexts without a repository or with an unusual,
  * small or damaged one: excluded files, and files that are still found.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/complete/asking.h"
 
 /* ---- what is held back -------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * edit.c: the cost of a one-line edit within a context of 2,000 tokens: the page of the edit and
  * the text between it and the cursor; with families that put the suffix first, not the suffix.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/answer.c: how completions finish, with models of chosen output.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of infer/complete/heal.c: tokens removed before the cursor, for every tokenizer, and the
  * completions with the pilot model, greedy and sampled, with speculation and grammars.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

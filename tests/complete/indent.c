@@ -2,6 +2,7 @@
  * Tests of infer/complete/indent.c: completions adopt the file's tabs, indentation width and
  * margin, and are not changed if the file shows none.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of infer/complete/prompt.c: each family's order of prefix and suffix, other files,
  * truncation of long texts, and the parts that an edit does not change.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

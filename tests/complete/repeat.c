@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/repeat.c: completions that repeat the text after the cursor.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

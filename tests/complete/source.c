@@ -2,6 +2,7 @@
  * source.c: attribution of completions that repeat known code, none for others, and the effect of
  * the text before the cursor.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/spot.c: positions, line ends, encodings, and conversion back.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/complete/stop.c: where lines, blocks and functions end.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of corpus/chunk_*.c: round trips, deterministic bytes, and rejection of damaged or
  * malicious files.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * Tests of resuming a harvest (corpus/harvest.c, work.c): after any interruption, with damaged or
  * missing files and any number of processes, the bytes equal those of an undisturbed harvest.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/corpus/harvesting.h"
 
 #include <sys/wait.h>

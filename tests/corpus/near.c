@@ -1,6 +1,7 @@
 /*
  * near.c: near-duplicates by planted edits, compared with exact similarity.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/corpus/edits.h"
 
 #include <stdio.h>

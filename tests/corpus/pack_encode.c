@@ -2,6 +2,7 @@
  * Tests of corpus/pack_fim.c and pack_encode.c: fractions of FIM documents, positions of cuts, and
  * marks in our tokenizer and in other models' tokenizers.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of corpus/pack_scan.c and pack_order.c: dependencies of files, and their order.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

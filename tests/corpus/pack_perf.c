@@ -31,7 +31,7 @@ static const char history[] =
 enum { COMMITS = 7 };
 typedef struct bench {
     place *p;
-    char id[COMMITS][PERF_ID];
+    char id[COMMITS][HPC_HISTORY_ID];
     int n;
     const char *sketch; /* of the packing */
 } bench;
@@ -43,11 +43,11 @@ static void read_ids(bench *b, place *p)
     *b = (bench){.p = p};
     script(p, "git -C r rev-list --reverse main > ids");
     assert_int_equal(hpc_file_read(&text, in(p, "ids"), 1 << 10), 0);
-    b->n = (int)(text.n / PERF_ID);
+    b->n = (int)(text.n / HPC_HISTORY_ID);
     assert_in_range(b->n, 2, COMMITS);
     for (int k = 0; k < b->n; k++) {
-        memcpy(b->id[k], text.data + k * PERF_ID, PERF_ID - 1);
-        b->id[k][PERF_ID - 1] = '\0';
+        memcpy(b->id[k], text.data + k * HPC_HISTORY_ID, HPC_HISTORY_ID - 1);
+        b->id[k][HPC_HISTORY_ID - 1] = '\0';
     }
     hpc_buf_release(&text);
 }
@@ -150,18 +150,19 @@ static void measure(const bench *b, const char *name)
 {
     const double cost[COMMITS] = {10, 13, 13, 13.1, 6, 6, 6};
     char path[128];
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     snprintf(path, sizeof path, "%s/%s", b->p->root, name);
-    assert_int_equal(perf_db_create(&d, path), 0);
+    assert_int_equal(hpc_history_db_create(&d, path), 0);
     for (int k = 0; k < b->n; k++)
-        assert_int_equal(perf_db_add_commit(d, b->id[k], k ? b->id[k - 1] : NULL, 1000 + k), 0);
+        assert_int_equal(hpc_history_db_add_commit(d, b->id[k], k ? b->id[k - 1] : NULL, 1000 + k),
+                         0);
     for (int k = 0; k < b->n; k++)
         for (int run = 0; run < 5; run++)
-            assert_int_equal(perf_db_add(d, &(perf_way){"make", "./r", "m"}, "time", b->id[k],
-                                         cost[k] * (1 + run * 1e-4)),
+            assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "./r", "m"}, "time",
+                                                b->id[k], cost[k] * (1 + run * 1e-4)),
                              0);
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
 }
 
 static int pack_history(const bench *b, const char *out, int threads, hpc_pack_result *result)

@@ -1,6 +1,7 @@
 /*
  * Tests of corpus/secrets.c: texts that are masked, and texts that are not.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

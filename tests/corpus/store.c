@@ -2,6 +2,7 @@
  * Tests of corpus/store.c and corpus/corpus.c: round trips of rows, deterministic bytes, and
  * rejection of foreign databases and chunks.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * kernels_vecmath.c: the kernels' mathematical functions compared with libm in double, over all
  * magnitudes and at the limits.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

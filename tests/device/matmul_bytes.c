@@ -2,6 +2,7 @@
  * matmul_bytes.c: integer products on every instruction set, exact to the last bit: rows rounded
  * to 8 bits times block formats, and i8 by i8.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * ref.c: the reference kernels compared with values computed by hand: each op with its options,
  * ragged extents, accumulation and errors. Products are in ref_product.c, gradients in ref_grad.c.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/device/small.h"
 
 /* ---- rows ---------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * ref_grad.c: every gradient of the reference compared with central differences of its forward
  * kernel, for the scalar sum(weight * output); equal bits of both for any number of workers.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/device/small.h"
 
 enum { MOST = 512 };

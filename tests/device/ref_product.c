@@ -2,6 +2,7 @@
  * ref_product.c: the reference product and its packing compared with results computed by hand or
  * by three plain loops.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/device/small.h"
 
 #define N(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))

@@ -2,6 +2,8 @@
  * check.c: tests of the documentation tools: check.py rejects each fault planted in two small
  * pages and accepts this repository's pages; render.py makes a self-contained site.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

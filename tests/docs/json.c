@@ -2,6 +2,8 @@
  * json.c: docs/json*.md lists exactly the keys that commands print on recorded inputs. The check
  * finds a missing key, a wrong type and a key that never occurs.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

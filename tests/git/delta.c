@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/git/delta.c: results of deltas, and rejection of invalid ones.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/git/export.c: a commit's files in a folder, compared with a git checkout.
  */
+/* tsan: left out, starts no thread. */
 #include <sys/stat.h>
 
 #include "tests/git/repository.h"

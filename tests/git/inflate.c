@@ -2,6 +2,7 @@
  * Tests of runtime/git/inflate.c, inflate_decode.c, inflate_table.c and adler.c: streams with any
  * codes, truncated and damaged; output capacity; checksums.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/git/inflating.h"
 
 #include "runtime/git/inflate.h"

@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/git/inflate.c and inflate_table.c: rejection of invalid streams.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/git/inflating.h"
 
 static void wrong_kind(stream *s)

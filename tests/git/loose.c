@@ -2,6 +2,7 @@
  * Tests of runtime/git/loose.c and store.c: loose objects as git writes them at every compression
  * level, damaged objects, and alternates.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/git/repository.h"
 
 #include "runtime/git/priv.h"

@@ -2,6 +2,7 @@
  * Tests of runtime/git/pack_read.c: truncated or damaged packs and indexes give the same result as
  * libgit2 alone, or an error where libgit2 crashes.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/git/packed.h"
 
 /* A repository of a few objects, some of them deltas; its pack and index are links to files that

@@ -2,6 +2,7 @@
  * Tests of runtime/git/resolve.c, commit.c and range.c: resolution of names and commits of ranges,
  * compared with the git program's.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/git/repository.h"
 
 /* Merges across branches, of different lengths, with clocks that go backwards once. */

@@ -2,6 +2,7 @@
  * Tests of corpus/history/: collecting what commits cost, from repositories whose programs are
  * scripts of the shell.
  */
+/* tsan: left out, starts no thread. */
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -27,18 +28,18 @@ static void tell(void *user, const char *line)
 
 typedef struct bench {
     place *p;
-    history_options o;
-    history_metric metric[2];
+    hpc_history_options o;
+    hpc_history_metric metric[2];
     char repository[128], database[128], work[128];
     told told;
-    history_result r;
+    hpc_history_result r;
 } bench;
 
 /* The program prints its cost. */
 static void set_up(bench *b, place *p)
 {
-    *b = (bench){.p = p, .o = HISTORY_DEFAULTS};
-    assert_int_equal(history_metric_parse(&b->metric[0], "printed=cost (\\d+)"), 0);
+    *b = (bench){.p = p, .o = HPC_HISTORY_DEFAULTS};
+    assert_int_equal(hpc_history_metric_parse(&b->metric[0], "printed=cost (\\d+)"), 0);
     snprintf(b->repository, sizeof b->repository, "%s/r", p->root);
     snprintf(b->database, sizeof b->database, "%s/h.db", p->root);
     snprintf(b->work, sizeof b->work, "%s/work", p->root);
@@ -61,15 +62,15 @@ static void set_up(bench *b, place *p)
 
 static void tear_down(bench *b)
 {
-    history_metric_release(&b->metric[0]);
-    history_metric_release(&b->metric[1]);
+    hpc_history_metric_release(&b->metric[0]);
+    hpc_history_metric_release(&b->metric[1]);
     hpc_buf_release(&b->told.text);
 }
 
 static void collect(bench *b)
 {
     b->told.lines = b->told.stop = 0;
-    if (history_collect(&b->r, &b->o) < 0) fail_msg("%s", hpc_error_get()->text);
+    if (hpc_history_collect(&b->r, &b->o) < 0) fail_msg("%s", hpc_error_get()->text);
 }
 
 /* Rows of the database, columns separated by '|' and rows by ' '. */
@@ -309,9 +310,9 @@ static void a_kill_loses_nothing(void **state)
     for (int round = 0; round < 6; round++) {
         pid_t child = fork();
         if (child == 0) {
-            history_result r;
+            hpc_history_result r;
             b.o.tell = NULL;
-            _exit(history_collect(&r, &b.o) == 0 ? 0 : 1);
+            _exit(hpc_history_collect(&r, &b.o) == 0 ? 0 : 1);
         }
         usleep(300000 + 150000 * (unsigned)round);
         kill(child, SIGKILL);
@@ -402,7 +403,7 @@ static void work_stays_within_its_room(void **state)
     script(*state, "[ $(ls work/builds | wc -l) = 0 ]");
     /* Another process that works there is not disturbed. */
     script(*state, "flock work/lock sleep 1 & sleep 0.2");
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_STATE, "another perf collect uses");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_STATE, "another perf collect uses");
     tear_down(&b);
 }
 
@@ -413,23 +414,23 @@ static void wrong_requests_are_refused(void **state)
                         "mkdir none");
     set_up(&b, *state);
     b.o.base = "nobody";
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "'nobody' names no commit");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "'nobody' names no commit");
     b.o.base = "HEAD";
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "HEAD..HEAD has no commits");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "HEAD..HEAD has no commits");
     b.o.base = NULL;
     b.o.metrics = 0;
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "1 to 16 metrics");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "1 to 16 metrics");
     b.o.metrics = 1;
     b.o.cpus = "0-";
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "cpus '0-'");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "cpus '0-'");
     b.o.cpus = "1023";
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "expected a list of existing CPUs");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "expected a list of existing CPUs");
     b.o.cpus = NULL;
     b.o.least = 9;
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "runs: expected 1");
+    assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "runs: expected 1");
     b.o.least = 2;
     snprintf(b.repository, sizeof b.repository, "%s/none", ((place *)*state)->root);
-    assert_int_equal(history_collect(&b.r, &b.o), HPC_E_ARG);
+    assert_int_equal(hpc_history_collect(&b.r, &b.o), HPC_E_ARG);
     hpc_error_clear();
     assert_false(hpc_file_exists(b.database));
     snprintf(b.repository, sizeof b.repository, "%s/shallow", ((place *)*state)->root);
@@ -449,21 +450,21 @@ static void assert_profile(bench *b)
                                "for (int j = 0; j < N; j++) a[i][j] += i; }\nreturn 0; }\n";
     const hpc_hot_line *hot;
     uint32_t line[16] = {0}, n = 0;
-    perf_profiles *p = NULL;
-    perf_db *d = NULL;
+    hpc_history_profiles *p = NULL;
+    hpc_history_db *d = NULL;
     const char *id = rows(b, "SELECT id FROM commits WHERE parent IS NULL");
     int64_t hot_n;
     for (const char *at = text; *at; at++)
         if (*at == '\n') line[++n] = (uint32_t)(at - text) + 1;
-    assert_int_equal(perf_db_open(&d, b->database), 0);
-    assert_int_equal(perf_profiles_open(&p, d), 0);
-    assert_int_equal(perf_profiles_find(&hot, &hot_n, p, id, 0), 0);
+    assert_int_equal(hpc_history_db_open(&d, b->database), 0);
+    assert_int_equal(hpc_history_profiles_open(&p, d), 0);
+    assert_int_equal(hpc_history_profiles_find(&hot, &hot_n, p, id, 0), 0);
     assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 6)) > 0.7f);
     assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 5)) > 0);
     assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 5)) < 0.1f);
     assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 3)) == 0);
-    perf_profiles_close(p);
-    perf_db_close(d);
+    hpc_history_profiles_close(p);
+    hpc_history_db_close(d);
 }
 
 /* A real program under valgrind, where there is one: the same count twice, and columns cost more
@@ -481,9 +482,9 @@ static void valgrind_counts(void **state)
                         "for (int j = 0; j < N; j++) a[i][j] += i; }\\nreturn 0; }\\n' > k.c; "
                         "save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
     set_up(&b, *state);
-    history_metric_release(&b.metric[0]);
-    assert_int_equal(history_metric_parse(&b.metric[0], "cost"), 0);
-    assert_int_equal(history_metric_parse(&b.metric[1], "instructions-valgrind"), 0);
+    hpc_history_metric_release(&b.metric[0]);
+    assert_int_equal(hpc_history_metric_parse(&b.metric[0], "cost"), 0);
+    assert_int_equal(hpc_history_metric_parse(&b.metric[1], "instructions-valgrind"), 0);
     b.o.metrics = 2;
     b.o.build = "cc -O0 -g k.c -o k";
     b.o.run = "./k && (./k)";
@@ -512,8 +513,8 @@ static void the_processor_counts(void **state)
     script(*state, LINE "echo 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' > k; save; "
                         "sed -i s/20000/40000/ k; save");
     set_up(&b, *state);
-    history_metric_release(&b.metric[0]);
-    assert_int_equal(history_metric_parse(&b.metric[0], "instructions-hardware"), 0);
+    hpc_history_metric_release(&b.metric[0]);
+    assert_int_equal(hpc_history_metric_parse(&b.metric[0], "instructions-hardware"), 0);
     b.o.metrics = 1;
     b.o.build = "true";
     b.o.run = "sh k";
@@ -523,7 +524,7 @@ static void the_processor_counts(void **state)
                                      "metric) FROM sample JOIN series ON series = series.id"),
                             "1|1");
     } else {
-        assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "use instructions-valgrind");
+        assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_ARG, "use instructions-valgrind");
         assert_false(hpc_file_exists(b.database));
     }
     tear_down(&b);

@@ -1,6 +1,7 @@
 /*
  * Tests of pairs of commits by the samples of a history, over several metrics.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@ enum { COMMITS = 5 };
 
 typedef struct fixture {
     char path[PATH_MAX];
-    history_metric metric[2];
-    history_options o;
+    hpc_history_metric metric[2];
+    hpc_history_options o;
     hpc_git_id id[COMMITS];
 } fixture;
 
@@ -26,13 +27,13 @@ static void ok(int rc)
     if (rc < 0) fail_msg("%s", hpc_error_get()->text);
 }
 
-static void add(perf_db *d, const fixture *f, int commit, const char *metric, const char *machine,
-                double value)
+static void add(hpc_history_db *d, const fixture *f, int commit, const char *metric,
+                const char *machine, double value)
 {
     char hex[41];
     hpc_git_id_text(hex, &f->id[commit]);
     for (int k = 0; k < 2; k++)
-        ok(perf_db_add(d, &(perf_way){"make", "run", machine}, metric, hex, value));
+        ok(hpc_history_db_add(d, &(perf_way){"make", "run", machine}, metric, hex, value));
 }
 
 /* Commit 0: 100 and 10. 1: the cost is more. 2: both, to opposite sides. 3: cost alone. 4: other.
@@ -41,22 +42,22 @@ static void begin(fixture *f, hpc_test_folder *folder)
 {
     static const double cost[COMMITS] = {100, 103, 103, 103, 100.5};
     static const double count[COMMITS] = {10, 10, 9, 0, 10};
-    perf_db *d;
-    *f = (fixture){.o = HISTORY_DEFAULTS};
-    ok(perf_db_create(&d, hpc_test_path(f->path, folder, "h.db")));
-    ok(history_metric_parse(&f->metric[0], "cost"));
-    ok(history_metric_parse(&f->metric[1], "count=count (.*)"));
+    hpc_history_db *d;
+    *f = (fixture){.o = HPC_HISTORY_DEFAULTS};
+    ok(hpc_history_db_create(&d, hpc_test_path(f->path, folder, "h.db")));
+    ok(hpc_history_metric_parse(&f->metric[0], "cost"));
+    ok(hpc_history_metric_parse(&f->metric[1], "count=count (.*)"));
     for (int k = 0; k < COMMITS; k++) {
         char hex[41];
         f->id[k].byte[0] = (uint8_t)(k + 1);
         hpc_git_id_text(hex, &f->id[k]);
-        ok(perf_db_add_commit(d, hex, NULL, k));
+        ok(hpc_history_db_add_commit(d, hex, NULL, k));
         add(d, f, k, "cost", "here", cost[k]);
         add(d, f, k, "cost", "there", 1000 * (k + 1));
         if (count[k] > 0) add(d, f, k, "count", "here", count[k]);
     }
-    ok(perf_db_commit(d));
-    perf_db_close(d);
+    ok(hpc_history_db_commit(d));
+    hpc_history_db_close(d);
     f->o.database = f->path;
     f->o.machine = "here";
     f->o.build = "make";
@@ -67,37 +68,39 @@ static void begin(fixture *f, hpc_test_folder *folder)
 
 static void end(fixture *f)
 {
-    for (int k = 0; k < 2; k++) history_metric_release(&f->metric[k]);
+    for (int k = 0; k < 2; k++) hpc_history_metric_release(&f->metric[k]);
 }
 
 static void test_metrics_are_joined(void **state)
 {
-    static const perf_label wanted[COMMITS] = {PERF_SAME, PERF_SLOWER, PERF_UNDECIDED,
-                                               PERF_UNDECIDED, PERF_SAME};
+    static const hpc_history_label wanted[COMMITS] = {HPC_HISTORY_SAME, HPC_HISTORY_SLOWER,
+                                                      HPC_HISTORY_UNDECIDED, HPC_HISTORY_UNDECIDED,
+                                                      HPC_HISTORY_SAME};
     fixture f;
-    history_pair pair[COMMITS];
+    hpc_history_comparison pair[COMMITS];
     bool has[COMMITS];
     begin(&f, *state);
-    for (int k = 0; k < COMMITS; k++) pair[k] = (history_pair){.base = f.id[0], .head = f.id[k]};
-    ok(history_compare(pair, COMMITS, &f.o));
+    for (int k = 0; k < COMMITS; k++)
+        pair[k] = (hpc_history_comparison){.base = f.id[0], .head = f.id[k]};
+    ok(hpc_history_compare(pair, COMMITS, &f.o));
     for (int k = 0; k < COMMITS; k++) {
         assert_int_equal(pair[k].label, wanted[k]);
         assert_int_equal(pair[k].measured, k != 3);
-        assert_int_equal(pair[k].metric == NULL, wanted[k] == PERF_UNDECIDED);
+        assert_int_equal(pair[k].metric == NULL, wanted[k] == HPC_HISTORY_UNDECIDED);
     }
     assert_string_equal(pair[1].metric, "cost");
     assert_true(pair[1].change > 0.0299 && pair[1].change < 0.0301);
     assert_true(pair[2].change == 0);
-    ok(history_has(has, f.id, COMMITS, &f.o));
+    ok(hpc_history_has(has, f.id, COMMITS, &f.o));
     for (int k = 0; k < COMMITS; k++) assert_int_equal(has[k], k != 3);
     /* one metric alone, and the other way about */
     f.o.metrics = 1;
-    pair[0] = (history_pair){.base = f.id[3], .head = f.id[0]};
-    ok(history_compare(pair, 1, &f.o));
-    assert_int_equal(pair[0].label, PERF_FASTER);
+    pair[0] = (hpc_history_comparison){.base = f.id[3], .head = f.id[0]};
+    ok(hpc_history_compare(pair, 1, &f.o));
+    assert_int_equal(pair[0].label, HPC_HISTORY_FASTER);
     f.o.machine = "nowhere";
-    ok(history_compare(pair, 1, &f.o));
-    assert_int_equal(pair[0].label, PERF_UNDECIDED);
+    ok(hpc_history_compare(pair, 1, &f.o));
+    assert_int_equal(pair[0].label, HPC_HISTORY_UNDECIDED);
     assert_false(pair[0].measured);
     end(&f);
 }
@@ -106,9 +109,9 @@ static int compare_all(void *user)
 {
     fixture *f = user;
     bool has[COMMITS];
-    history_pair pair = {.base = f->id[0], .head = f->id[1]};
-    int rc = history_compare(&pair, 1, &f->o);
-    return rc < 0 ? rc : history_has(has, f->id, COMMITS, &f->o);
+    hpc_history_comparison pair = {.base = f->id[0], .head = f->id[1]};
+    int rc = hpc_history_compare(&pair, 1, &f->o);
+    return rc < 0 ? rc : hpc_history_has(has, f->id, COMMITS, &f->o);
 }
 
 static void test_memory(void **state)

@@ -1,6 +1,7 @@
 /*
  * Tests of corpus/history/curve.c: what a history tells of its series, commit by commit.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/history/made.h"
 
 #include <math.h>
@@ -11,9 +12,9 @@
 
 enum { COMMITS = 40, BRANCH = 100, SERIES_A_TIME = 0, SERIES_A_COST, SERIES_B, SERIES_N };
 
-static void add_failed_run(perf_db *d, int commit)
+static void add_failed_run(hpc_history_db *d, int commit)
 {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     perf_attempt a = {.stage = "run",
                       .command = "a",
                       .machine = "m",
@@ -21,13 +22,13 @@ static void add_failed_run(perf_db *d, int commit)
                       .outcome = "timed out",
                       .log = "step 1\nstep 2\n==12== Memcheck\n--12-- warning: x\n\n"
                              "hpccoder: it took longer than 3 s\n"};
-    assert_int_equal(perf_db_add_attempt(d, id_of(id, commit), &a), 0);
+    assert_int_equal(hpc_history_db_add_attempt(d, id_of(id, commit), &a), 0);
 }
 
 /* 1 to 40 in a row. By a's time 22 to 40 cost 10 % more; by its cost 30 to 40 2 % more. 10 is 9's
  * bytes and 20 is 19's, neither was run. 21 does not build, 15 does not run; on another machine
  * nothing of 16 builds. 100 is of a branch from 5. b was tried on 1 to 3. */
-static void fill(perf_db *d)
+static void fill(hpc_history_db *d)
 {
     for (int k = 1; k <= COMMITS; k++) add(d, k, k - 1, 1000 * k);
     add(d, BRANCH, 5, 5500);
@@ -47,16 +48,16 @@ static void fill(perf_db *d)
 static void load(perf_curves *out, void **state, const perf_curves_options *o)
 {
     char path[PATH_MAX];
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     fill(d);
     d = reopen(d, path);
     if (perf_curves_load(out, d, o) < 0) fail_msg("%s", hpc_error_get()->text);
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 static int64_t place_of(const perf_curves *c, int commit)
 {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     return perf_line_find(&c->line, id_of(id, commit));
 }
 
@@ -103,10 +104,10 @@ static void points_have_costs(void **state)
     assert_int_equal(p->samples.n, 0);
     assert_int_equal(p->source, place_of(&c, 9));
     assert_true(fabs(p->median - 10.002) < 1e-9);
-    assert_true(p->same && p->effect.label == PERF_SAME && p->effect.change == 0);
+    assert_true(p->same && p->effect.label == HPC_HISTORY_SAME && p->effect.change == 0);
     p = point_of(&c, SERIES_A_TIME, 11);
     assert_int_equal(p->base, place_of(&c, 10));
-    assert_int_equal(p->effect.label, PERF_SAME);
+    assert_int_equal(p->effect.label, HPC_HISTORY_SAME);
     assert_false(p->same);
     p = point_of(&c, SERIES_A_TIME, 21);
     assert_true(isnan(p->median) && p->source == -1);
@@ -125,15 +126,15 @@ static void labels_are_by_metric(void **state)
     static const perf_curves_options all = {0}, coarse = {.threshold = 0.11};
     perf_curves c;
     load(&c, state, &all);
-    assert_int_equal(point_of(&c, SERIES_A_TIME, 22)->effect.label, PERF_SLOWER);
+    assert_int_equal(point_of(&c, SERIES_A_TIME, 22)->effect.label, HPC_HISTORY_SLOWER);
     assert_int_equal(point_of(&c, SERIES_A_TIME, 22)->base, place_of(&c, 20));
     assert_true(fabs(point_of(&c, SERIES_A_TIME, 22)->effect.change - 0.1) < 1e-9);
-    assert_int_equal(point_of(&c, SERIES_A_TIME, BRANCH)->effect.label, PERF_SLOWER);
-    assert_int_equal(point_of(&c, SERIES_A_COST, 30)->effect.label, PERF_SLOWER);
-    assert_int_equal(point_of(&c, SERIES_A_COST, 31)->effect.label, PERF_SAME);
+    assert_int_equal(point_of(&c, SERIES_A_TIME, BRANCH)->effect.label, HPC_HISTORY_SLOWER);
+    assert_int_equal(point_of(&c, SERIES_A_COST, 30)->effect.label, HPC_HISTORY_SLOWER);
+    assert_int_equal(point_of(&c, SERIES_A_COST, 31)->effect.label, HPC_HISTORY_SAME);
     perf_curves_release(&c);
     load(&c, state, &coarse);
-    assert_int_equal(point_of(&c, SERIES_A_TIME, 22)->effect.label, PERF_SAME);
+    assert_int_equal(point_of(&c, SERIES_A_TIME, 22)->effect.label, HPC_HISTORY_SAME);
     assert_int_equal(c.item[SERIES_A_TIME].steps.n, 0);
     assert_true(c.item[SERIES_A_COST].threshold == 0.11);
     perf_curves_release(&c);
@@ -190,18 +191,18 @@ static void empty_histories_have_none(void **state)
     static const perf_curves_options all = {0};
     char path[PATH_MAX];
     perf_curves c;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     for (int commits = 0; commits < 2; commits++) {
         d = reopen(d, path);
         assert_int_equal(perf_curves_load(&c, d, &all), 0);
         assert_int_equal(c.n, 0);
         assert_int_equal(c.line.n, commits);
         perf_curves_release(&c);
-        perf_db_close(d);
-        assert_int_equal(perf_db_create(&d, path), 0);
+        hpc_history_db_close(d);
+        assert_int_equal(hpc_history_db_create(&d, path), 0);
         add(d, 1, 0, 1);
     }
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 static void damage_is_told(void **state)
@@ -217,10 +218,10 @@ static void damage_is_told(void **state)
     char path[PATH_MAX], sql[2048];
     for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {
         perf_curves c;
-        perf_db *d = create(path, state);
+        hpc_history_db *d = create(path, state);
         fill(d);
         d = reopen(d, path);
-        perf_db_close(d);
+        hpc_history_db_close(d);
         /* Without what forbids it. */
         snprintf(sql, sizeof sql,
                  "CREATE TABLE s AS SELECT * FROM series; DROP TABLE series;"
@@ -228,11 +229,11 @@ static void damage_is_told(void **state)
                  "DROP TABLE attempt; ALTER TABLE t RENAME TO attempt; %s",
                  damage[k].sql);
         change(path, sql);
-        assert_int_equal(perf_db_open(&d, path), 0);
+        assert_int_equal(hpc_history_db_open(&d, path), 0);
         assert_int_equal(perf_curves_load(&c, d, &all), HPC_E_FORMAT);
         if (!strstr(hpc_error_get()->text, damage[k].part)) fail_msg("%s", hpc_error_get()->text);
         hpc_error_clear();
-        perf_db_close(d);
+        hpc_history_db_close(d);
         assert_int_equal(hpc_file_remove(path), 0);
     }
 }
@@ -264,24 +265,24 @@ static void last_words(void **state)
 static int load_body(void *user)
 {
     static const perf_curves_options all = {0};
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     perf_curves c = {0};
     int rc = HPC_OK;
-    TRY(perf_db_open(&d, user));
+    TRY(hpc_history_db_open(&d, user));
     TRY(perf_curves_load(&c, d, &all));
     perf_curves_release(&c);
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
 static void every_allocation_fails(void **state)
 {
     char path[PATH_MAX];
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     fill(d);
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_db_commit(d), 0);
+    hpc_history_db_close(d);
     assert_true(hpc_test_each_alloc(load_body, path) >= 10);
 }
 

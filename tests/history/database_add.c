@@ -2,6 +2,7 @@
  * Tests of corpus/history/database_add.c: sessions, attempts and counts, and databases of older
  * versions.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,23 +50,23 @@ static void changed(const char *path, const char *sql)
 static void samples_are_of_their_session(void **state)
 {
     char path[PATH_MAX], text[256];
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     int64_t n = 0;
     hpc_test_path(path, *state, "h.db");
-    must(perf_db_create(&d, path));
-    must(perf_db_add_commit(d, A, NULL, 1));
-    must(perf_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 1.5));
-    must(perf_db_add_session(d, "{\"cpu\":\"x\"}"));
-    must(perf_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 2.5));
-    must(perf_db_add(d, &(perf_way){"make", "run", "m"}, "cost", A, 7));
-    must(perf_db_count(&n, d, &(perf_way){"make", "run", "m"}, "time", A));
+    must(hpc_history_db_create(&d, path));
+    must(hpc_history_db_add_commit(d, A, NULL, 1));
+    must(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 1.5));
+    must(hpc_history_db_add_session(d, "{\"cpu\":\"x\"}"));
+    must(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 2.5));
+    must(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "cost", A, 7));
+    must(hpc_history_db_count(&n, d, &(perf_way){"make", "run", "m"}, "time", A));
     assert_int_equal(n, 2);
-    must(perf_db_count(&n, d, &(perf_way){"make", "run", "m"}, "cost", A));
+    must(hpc_history_db_count(&n, d, &(perf_way){"make", "run", "m"}, "cost", A));
     assert_int_equal(n, 1);
-    must(perf_db_count(&n, d, &(perf_way){"make", "run", "other"}, "time", A));
+    must(hpc_history_db_count(&n, d, &(perf_way){"make", "run", "other"}, "time", A));
     assert_int_equal(n, 0);
-    must(perf_db_commit(d));
-    perf_db_close(d);
+    must(hpc_history_db_commit(d));
+    hpc_history_db_close(d);
     asked(text, path,
           "SELECT group_concat(run || ':' || value || ':' || coalesce(session, '-')) "
           "FROM sample WHERE series = 1 ORDER BY run");
@@ -79,44 +80,44 @@ static void samples_are_of_their_session(void **state)
 static void the_last_attempt_counts(void **state)
 {
     char path[PATH_MAX];
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     perf_attempt a = {.stage = "build", .command = "make", .machine = "m", .outcome = "failed"};
     a.log = "error: no";
     hpc_test_path(path, *state, "h.db");
-    must(perf_db_create(&d, path));
-    must(perf_db_add_commit(d, A, NULL, 1));
-    assert_int_equal(perf_db_find_attempt(&a, d, A), 0);
-    must(perf_db_add_attempt(d, A, &a));
+    must(hpc_history_db_create(&d, path));
+    must(hpc_history_db_add_commit(d, A, NULL, 1));
+    assert_int_equal(hpc_history_db_find_attempt(&a, d, A), 0);
+    must(hpc_history_db_add_attempt(d, A, &a));
     perf_attempt found = a;
-    assert_int_equal(perf_db_find_attempt(&found, d, A), 1);
+    assert_int_equal(hpc_history_db_find_attempt(&found, d, A), 1);
     assert_string_equal(found.outcome, "failed");
     assert_string_equal(found.product, "");
     a.outcome = "done";
     snprintf(a.product, sizeof a.product, "%s", "00112233445566778899aabbccddeeff");
-    must(perf_db_add_attempt(d, A, &a));
-    must(perf_db_commit(d));
-    assert_int_equal(perf_db_find_attempt(&found, d, A), 1);
+    must(hpc_history_db_add_attempt(d, A, &a));
+    must(hpc_history_db_commit(d));
+    assert_int_equal(hpc_history_db_find_attempt(&found, d, A), 1);
     assert_string_equal(found.outcome, "done");
     assert_string_equal(found.product, "00112233445566778899aabbccddeeff");
     found.command = "make fast";
-    assert_int_equal(perf_db_find_attempt(&found, d, A), 0);
-    assert_int_equal(perf_db_add_attempt(d, B, &a), HPC_E_ARG);
+    assert_int_equal(hpc_history_db_find_attempt(&found, d, A), 0);
+    assert_int_equal(hpc_history_db_add_attempt(d, B, &a), HPC_E_ARG);
     hpc_error_clear();
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 /* A parent that is learnt later replaces the first; measurements stay. */
 static void a_commit_may_get_another_parent(void **state)
 {
     char path[PATH_MAX], text[256];
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     hpc_test_path(path, *state, "h.db");
-    must(perf_db_create(&d, path));
-    must(perf_db_add_commit(d, A, NULL, 1));
-    must(perf_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 1));
-    must(perf_db_add_commit(d, A, B, 2));
-    must(perf_db_commit(d));
-    perf_db_close(d);
+    must(hpc_history_db_create(&d, path));
+    must(hpc_history_db_add_commit(d, A, NULL, 1));
+    must(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 1));
+    must(hpc_history_db_add_commit(d, A, B, 2));
+    must(hpc_history_db_commit(d));
+    hpc_history_db_close(d);
     asked(text, path, "SELECT parent || time FROM commits");
     assert_string_equal(text, B "2");
     asked(text, path, "SELECT count(*) FROM sample");
@@ -168,16 +169,16 @@ static void older_versions_are_read(void **state)
         perf_series s;
         perf_attempt a;
         double value;
-        perf_db *d = NULL;
+        hpc_history_db *d = NULL;
         made(path, version);
-        must(perf_db_open(&d, path));
+        must(hpc_history_db_open(&d, path));
         assert_int_equal(perf_next_sample(&series, &commit, &value, d), 1);
         assert_true(value == 1.5);
         assert_int_equal(perf_next_series(&s, d), 1);
         assert_string_equal(s.way.build, "");
         while (perf_next_failure(&commit, &a, d) == 1) failed++;
         assert_int_equal(failed, version == 1 ? 0 : 2);
-        perf_db_close(d);
+        hpc_history_db_close(d);
         must(hpc_file_remove(path));
     }
 }
@@ -192,15 +193,16 @@ static void older_versions_are_brought_up(void **state)
     char path[PATH_MAX], text[256];
     hpc_test_path(path, *state, "h.db");
     for (int k = 0; k < 2; k++) {
-        perf_db *d = NULL;
+        hpc_history_db *d = NULL;
         made(path, cases[k].version);
-        must(perf_db_create(&d, path));
-        must(perf_db_add_session(d, "{}"));
-        must(perf_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 2));
-        must(perf_db_commit(d));
-        assert_int_equal(perf_db_add(d, &(perf_way){"make", "run", "m"}, "time", B, 2), HPC_E_ARG);
+        must(hpc_history_db_create(&d, path));
+        must(hpc_history_db_add_session(d, "{}"));
+        must(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "time", A, 2));
+        must(hpc_history_db_commit(d));
+        assert_int_equal(hpc_history_db_add(d, &(perf_way){"make", "run", "m"}, "time", B, 2),
+                         HPC_E_ARG);
         hpc_error_clear();
-        perf_db_close(d);
+        hpc_history_db_close(d);
         asked(text, path, "PRAGMA user_version");
         assert_string_equal(text, "4");
         asked(text, path,

@@ -1,6 +1,7 @@
 /*
  * Tests of corpus/history/hot_line.h: a moved line is recognised by its text and its neighbours.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * definitions, and by simulation: what intervals cover, how many discoveries are false, and how
  * many changes are found. HPC_TEST_LONG=1 simulates more.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -320,42 +321,42 @@ static void test_labels(void **state)
     const struct {
         const char *base, *head;
         perf_noise noise;
-        perf_label label;
+        hpc_history_label label;
         double change;
     } cases[] = {
         /* without noise the threshold decides, and single samples do */
-        {"10", "12", counted, PERF_SLOWER, 0.2},
-        {"10", "8", counted, PERF_FASTER, -0.2},
-        {"10", "10", counted, PERF_SAME, 0},
-        {"100", "105", counted, PERF_SAME, 0.05},
-        {"100", "105.001", counted, PERF_SLOWER, 0.05001},
-        {"10,10", "12,12,12", counted, PERF_SLOWER, 0.2},
-        {"10,10,10,10", "10,10,10.001,10", counted, PERF_SAME, 0},
-        /* 2 % of noise: three samples show a change of 8 %, and that 1 % is no change; one sample
-         * shows nothing */
-        {"9.9,10,10.1", "10.7,10.8,10.9", two, PERF_SLOWER, 0.08},
-        {"10.7,10.8,10.9", "9.9,10,10.1", two, PERF_FASTER, -0.8 / 10.8},
-        {"9.9,10,10.1,10,9.9,10.1,10", "9.9,10,10.1,10.1,10.1,10.3,10.2", two, PERF_SAME, 0.01},
-        {"10", "10.6", two, PERF_UNDECIDED, 0.06},
-        {"10", "13", two, PERF_SLOWER, 0.3},
+        {"10", "12", counted, HPC_HISTORY_SLOWER, 0.2},
+        {"10", "8", counted, HPC_HISTORY_FASTER, -0.2},
+        {"10", "10", counted, HPC_HISTORY_SAME, 0},
+        {"100", "105", counted, HPC_HISTORY_SAME, 0.05},
+        {"100", "105.001", counted, HPC_HISTORY_SLOWER, 0.05001},
+        {"10,10", "12,12,12", counted, HPC_HISTORY_SLOWER, 0.2},
+        {"10,10,10,10", "10,10,10.001,10", counted, HPC_HISTORY_SAME, 0},
+        /* 2 % of noise: three samples show 8 %, and that 1 % is none; one sample shows nothing */
+        {"9.9,10,10.1", "10.7,10.8,10.9", two, HPC_HISTORY_SLOWER, 0.08},
+        {"10.7,10.8,10.9", "9.9,10,10.1", two, HPC_HISTORY_FASTER, -0.8 / 10.8},
+        {"9.9,10,10.1,10,9.9,10.1,10", "9.9,10,10.1,10.1,10.1,10.3,10.2", two, HPC_HISTORY_SAME,
+         0.01},
+        {"10", "10.6", two, HPC_HISTORY_UNDECIDED, 0.06},
+        {"10", "13", two, HPC_HISTORY_SLOWER, 0.3},
         /* the change is there, but not beyond 5 %: nor is it shown to be within */
-        {"9.9,10,10.1,10,10.1", "10.4,10.45,10.5,10.4,10.5", two, PERF_UNDECIDED, 0.045},
+        {"9.9,10,10.1,10,10.1", "10.4,10.45,10.5,10.4,10.5", two, HPC_HISTORY_UNDECIDED, 0.045},
         /* one outlier of five is nothing, but of three */
-        {"9.9,10,99", "10.7,10.8,10.9", two, PERF_UNDECIDED, 0.08},
-        {"9.9,10,10.1,9.95,99", "10.7,10.8,10.9,10.75,10.85", two, PERF_SLOWER, 0.08},
+        {"9.9,10,99", "10.7,10.8,10.9", two, HPC_HISTORY_UNDECIDED, 0.08},
+        {"9.9,10,10.1,9.95,99", "10.7,10.8,10.9,10.75,10.85", two, HPC_HISTORY_SLOWER, 0.08},
         /* a disturbed commit is judged by its own scatter */
-        {"9.9,10,10.1", "10,13,16", two, PERF_UNDECIDED, 0.3},
+        {"9.9,10,10.1", "10,13,16", two, HPC_HISTORY_UNDECIDED, 0.3},
         /* no noise is known: ranks, for which three samples are too few */
-        {"10,10.1,10.2", "20,20.1,20.2", none, PERF_UNDECIDED, 10 / 10.1},
-        {"10,10.1,10.2,10.3", "20,20.1,20.2,20.3", none, PERF_SLOWER, 10 / 10.15},
-        {"10", "20", none, PERF_UNDECIDED, 1},
-        {"10,10.01,10.02", "10,10.01,10.02", none, PERF_SAME, 0},
+        {"10,10.1,10.2", "20,20.1,20.2", none, HPC_HISTORY_UNDECIDED, 10 / 10.1},
+        {"10,10.1,10.2,10.3", "20,20.1,20.2,20.3", none, HPC_HISTORY_SLOWER, 10 / 10.15},
+        {"10", "20", none, HPC_HISTORY_UNDECIDED, 1},
+        {"10,10.01,10.02", "10,10.01,10.02", none, HPC_HISTORY_SAME, 0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         perf_effect e = judge(cases[k].base, cases[k].head, cases[k].noise);
         if (e.label != cases[k].label)
-            fail_msg("case %zu: %s, %g to %g, p %g", k, perf_label_name(e.label), e.low, e.high,
-                     e.p);
+            fail_msg("case %zu: %s, %g to %g, p %g", k, hpc_history_label_name(e.label), e.low,
+                     e.high, e.p);
         assert_true(fabs(e.change - cases[k].change) < 1e-9);
         assert_true(e.low <= e.change && e.change <= e.high);
         assert_true((e.ranked || cases[k].noise.freedom > 0) && e.q == e.p);
@@ -363,7 +364,7 @@ static void test_labels(void **state)
     perf_effect e = judge("10", "20", none);
     assert_true(e.low == -1 && isinf(e.high));
     e = judge("", "20", none);
-    assert_true(isnan(e.p) && isnan(e.q) && e.label == PERF_UNDECIDED && isinf(e.high));
+    assert_true(isnan(e.p) && isnan(e.q) && e.label == HPC_HISTORY_UNDECIDED && isinf(e.high));
     e = judge("1,2,3,4,5,6", "7,8,9,10,11,12", two); /* enough for ranks, and the only pair */
     assert_true(e.ranked);
     near(e.p, 2.0 / 924, 1e-12);
@@ -391,9 +392,9 @@ static void test_counted(void **state)
         assert_int_equal(perf_noise_measure(&noise, commit, 300), 0);
         assert_int_equal(perf_effects(effect, commit, commit + 1, 299, &noise, &rule), 0);
         for (int k = 0; k < 299; k++)
-            assert_int_equal(effect[k].label, k == 99    ? PERF_SLOWER
-                                              : k == 199 ? PERF_FASTER
-                                                         : PERF_SAME);
+            assert_int_equal(effect[k].label, k == 99    ? HPC_HISTORY_SLOWER
+                                              : k == 199 ? HPC_HISTORY_FASTER
+                                                         : HPC_HISTORY_SAME);
     }
 }
 
@@ -429,11 +430,11 @@ static tally discover(int runs, shape s, double step, int rounds)
         assert_int_equal(perf_effects(effect, commit, commit + 1, PAIRS, &noise, &rule), 0);
         for (int k = 0; k < PAIRS; k++) {
             bool found = effect[k].q <= rule.rate;
-            perf_label l = effect[k].label;
-            assert_true(found || (l != PERF_SLOWER && l != PERF_FASTER));
+            hpc_history_label l = effect[k].label;
+            assert_true(found || (l != HPC_HISTORY_SLOWER && l != HPC_HISTORY_FASTER));
             wrong += found && level[k] == level[k + 1];
             right += level[k] != level[k + 1] &&
-                     l == (level[k + 1] > level[k] ? PERF_SLOWER : PERF_FASTER);
+                     l == (level[k + 1] > level[k] ? HPC_HISTORY_SLOWER : HPC_HISTORY_FASTER);
         }
         t.found += (double)right / (PAIRS / EACH) / rounds;
         if (wrong + right > 0) t.wrong += (double)wrong / (double)(wrong + right) / rounds;

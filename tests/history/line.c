@@ -2,6 +2,7 @@
  * Tests of corpus/history/line.c: the order of the commits of a history, the base of each
  * comparison, and the treatment by pairs.c of commits whose builds have equal bytes.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 
 static int place_of(const perf_line *l, int commit)
 {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     return (int)perf_line_find(l, id_of(id, commit));
 }
 
@@ -38,7 +39,7 @@ static void parents_come_first(void **state)
     static const int order[] = {3, 8, 9, 2, 4, 7, 5};
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     add(d, 9, 0, 100);
     add(d, 2, 9, 50);
     add(d, 7, 2, 200);
@@ -51,7 +52,7 @@ static void parents_come_first(void **state)
     add(d, 12, 11, 1);
     d = reopen(d, path);
     assert_int_equal(perf_line_load(&l, d), 0);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     expect_order(&l, order, 7);
     for (int k = 0; k < 7; k++) assert_int_equal(l.item[k].main, order[k] != 4);
     assert_int_equal(l.item[0].parent, -1);
@@ -67,11 +68,11 @@ static void a_long_history_is_ordered(void **state)
     enum { LONG = 20000 };
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     for (int k = 1; k <= LONG; k++) add(d, LONG + 1 - k, k > 1 ? LONG + 2 - k : 0, 7);
     d = reopen(d, path);
     assert_int_equal(perf_line_load(&l, d), 0);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     assert_int_equal(l.n, LONG);
     for (int k = 0; k < LONG; k++) {
         assert_int_equal(place_of(&l, LONG - k), k);
@@ -85,12 +86,12 @@ static void an_empty_history_has_none(void **state)
 {
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     d = reopen(d, path);
     assert_int_equal(perf_line_load(&l, d), 0);
     assert_int_equal(l.n, 0);
     perf_line_release(&l);
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 /* ---- baselines of commits -------------------------------------------------------------------- */
@@ -105,7 +106,7 @@ static void same_bytes_are_known(void **state)
     int64_t base[7], source[7];
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     for (int k = 1; k <= 7; k++) {
         add(d, k, k - 1, k);
         add_build(d, k, "make", "m", built[k - 1]);
@@ -115,7 +116,7 @@ static void same_bytes_are_known(void **state)
     add_build(d, 7, "make fast", "m", 11);
     d = reopen(d, path);
     assert_int_equal(perf_line_load(&l, d), 0);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     perf_line_bases(base, source, &l, measured);
     for (int k = 0; k < 7; k++) {
         assert_int_equal(base[k], bases[k]);
@@ -130,13 +131,14 @@ static void same_bytes_are_known(void **state)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-static void assert_pair(const perf_pair *p, int base, int head, perf_label label, double change)
+static void assert_pair(const hpc_history_pair *p, int base, int head, hpc_history_label label,
+                        double change)
 {
-    char id[PERF_ID];
+    char id[HPC_HISTORY_ID];
     assert_string_equal(p->base, id_of(id, base));
     assert_string_equal(p->head, id_of(id, head));
     assert_int_equal(p->label, label);
-    if (label == PERF_SAME)
+    if (label == HPC_HISTORY_SAME)
         assert_true(p->change == change);
     else
         assert_true(fabs(p->change - change) < 0.01);
@@ -144,7 +146,7 @@ static void assert_pair(const perf_pair *p, int base, int head, perf_label label
 
 /* 2 and 3 are 1's bytes and were not run; 4 is slower than 3; 5 is 4's bytes, and the machine was
  * disturbed when it was run; 6 is not built to anything known, nor run. */
-static int fill(perf_db *d)
+static int fill(hpc_history_db *d)
 {
     static const int built[] = {1, 1, 1, 2, 2, 0};
     for (int k = 1; k <= 6; k++) {
@@ -154,25 +156,25 @@ static int fill(perf_db *d)
     add_runs(d, "a", "time", 1, 10, 5);
     add_runs(d, "a", "time", 4, 15, 5);
     add_runs(d, "a", "time", 5, 25, 5);
-    return perf_db_commit(d);
+    return hpc_history_db_commit(d);
 }
 
 static void same_bytes_cost_the_same(void **state)
 {
     char path[PATH_MAX];
-    perf_pairs pairs;
-    perf_db *d = create(path, state);
+    hpc_history_pairs pairs;
+    hpc_history_db *d = create(path, state);
     assert_int_equal(fill(d), 0);
     d = reopen(d, path);
-    assert_int_equal(perf_pairs_load(&pairs, d, NULL), 0);
-    perf_db_close(d);
+    assert_int_equal(hpc_history_pairs_load(&pairs, d, NULL), 0);
+    hpc_history_db_close(d);
     assert_int_equal(pairs.n, 4);
     assert_int_equal(pairs.undecided_n, 0);
-    assert_pair(&pairs.item[0], 1, 2, PERF_SAME, 0);
-    assert_pair(&pairs.item[1], 2, 3, PERF_SAME, 0);
-    assert_pair(&pairs.item[2], 3, 4, PERF_SLOWER, 0.5);
-    assert_pair(&pairs.item[3], 4, 5, PERF_SAME, 0);
-    perf_pairs_release(&pairs);
+    assert_pair(&pairs.item[0], 1, 2, HPC_HISTORY_SAME, 0);
+    assert_pair(&pairs.item[1], 2, 3, HPC_HISTORY_SAME, 0);
+    assert_pair(&pairs.item[2], 3, 4, HPC_HISTORY_SLOWER, 0.5);
+    assert_pair(&pairs.item[3], 4, 5, HPC_HISTORY_SAME, 0);
+    hpc_history_pairs_release(&pairs);
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
@@ -181,16 +183,16 @@ static void damaged_products_are_told(void **state)
 {
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     assert_int_equal(fill(d), 0);
     d = reopen(d, path);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     change(path, "UPDATE attempt SET product = 'short' WHERE product LIKE '%2'");
-    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(hpc_history_db_open(&d, path), 0);
     assert_int_equal(perf_line_load(&l, d), HPC_E_FORMAT);
     assert_non_null(strstr(hpc_error_get()->text, "is damaged: the hash of a product is invalid"));
     hpc_error_clear();
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 /* A history of version 1 has no products. */
@@ -198,38 +200,38 @@ static void older_histories_have_none(void **state)
 {
     char path[PATH_MAX];
     perf_line l;
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     assert_int_equal(fill(d), 0);
     d = reopen(d, path);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     change(path, "DROP TABLE attempt; DROP TABLE session; PRAGMA user_version = 1");
-    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(hpc_history_db_open(&d, path), 0);
     assert_int_equal(perf_line_load(&l, d), 0);
     assert_int_equal(l.n, 6);
     assert_int_equal(l.products_n, 0);
     perf_line_release(&l);
-    perf_db_close(d);
+    hpc_history_db_close(d);
 }
 
 static int load_body(void *user)
 {
-    perf_db *d = NULL;
+    hpc_history_db *d = NULL;
     perf_line l = {0};
     int rc = HPC_OK;
-    TRY(perf_db_open(&d, user));
+    TRY(hpc_history_db_open(&d, user));
     TRY(perf_line_load(&l, d));
     perf_line_release(&l);
 out:
-    perf_db_close(d);
+    hpc_history_db_close(d);
     return rc;
 }
 
 static void every_allocation_fails(void **state)
 {
     char path[PATH_MAX];
-    perf_db *d = create(path, state);
+    hpc_history_db *d = create(path, state);
     assert_int_equal(fill(d), 0);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     assert_true(hpc_test_each_alloc(load_body, path) >= 5);
 }
 

@@ -2,6 +2,7 @@
  * Tests of corpus/history/metric.c: what a metric is, and how it is read from what a run prints or
  * valgrind counts.
  */
+/* tsan: left out, starts no thread. */
 #include "corpus/history/history.h"
 #include "runtime/proc/proc.h"
 #include "tests/git/repository.h"
@@ -9,9 +10,9 @@
 static double parsed_value(const char *metric, const char *printed)
 {
     hpc_buf text = {0};
-    history_metric m;
+    hpc_history_metric m;
     double value = -1;
-    assert_int_equal(history_metric_parse(&m, metric), 0);
+    assert_int_equal(hpc_history_metric_parse(&m, metric), 0);
     assert_int_equal(hpc_buf_text(&text, printed), 0);
     if (history_parse(&value, &m, &text) < 0) {
         assert_int_equal(hpc_error_get()->code, HPC_E_FORMAT);
@@ -19,7 +20,7 @@ static double parsed_value(const char *metric, const char *printed)
         value = -1;
     }
     hpc_buf_release(&text);
-    history_metric_release(&m);
+    hpc_history_metric_release(&m);
     return value;
 }
 
@@ -57,20 +58,20 @@ static void what_is_no_metric_is_refused(void **state)
                  {"t=(abc", "metric t: '(abc':"},
                  {"time=(x)", "'time' is measured directly"},
                  {"t=x([", "metric t:"}};
-    history_metric m;
+    hpc_history_metric m;
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        assert_refused(history_metric_parse(&m, cases[k].metric), HPC_E_ARG, cases[k].part);
-    assert_int_equal(history_metric_parse(&m, "cost"), 0);
+        assert_refused(hpc_history_metric_parse(&m, cases[k].metric), HPC_E_ARG, cases[k].part);
+    assert_int_equal(hpc_history_metric_parse(&m, "cost"), 0);
     assert_int_equal(m.kind, HISTORY_COST);
 }
 
 static void instructions_are_of_the_processor_where_it_counts(void **state)
 {
     bool counts = hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS);
-    history_metric m;
+    hpc_history_metric m;
     (void)state;
-    assert_int_equal(history_metric_parse(&m, "instructions"), 0);
+    assert_int_equal(hpc_history_metric_parse(&m, "instructions"), 0);
     assert_int_equal(m.kind, counts ? HISTORY_HARDWARE : HISTORY_INSTRUCTIONS);
     assert_string_equal(m.name, counts ? "instructions-hardware" : "instructions-valgrind");
 }

@@ -2,6 +2,7 @@
  * Tests of corpus/history/steps.c: steps that were put in are found, where and how large they are,
  * and noise of several kinds makes none. HPC_TEST_LONG=1 simulates more.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

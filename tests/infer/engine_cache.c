@@ -2,6 +2,8 @@
  * Tests of what the scheduler asks of an engine: limits of steps, prefixes that prompts share, and
  * copies of the KV cache.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

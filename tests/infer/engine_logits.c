@@ -5,6 +5,8 @@
  * The fixtures are made by tests/fixtures/make_families.py and make_logits.py. Weights of the
  * latter are computed from tensor names by the same rule in both programs.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

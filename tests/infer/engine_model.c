@@ -2,6 +2,8 @@
  * engine_model.c: an engine on a mapped packed file gives the same results as on the original
  * model. Neither needs more memory than the file, and long texts need only their cache.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * grammar.c: texts that the rules accept as prefixes, and where they may end. grammar_directive.c
  * tests directives, grammar_vocabulary.c tokens.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

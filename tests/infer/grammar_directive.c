@@ -2,6 +2,7 @@
  * grammar_directive.c: real OpenMP lines are accepted, wherever the prefix ends; invalid ones are
  * rejected at the error.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * grammar_draw.c: texts sampled from masks follow the rule, and other parsers accept them: those
  * of JSON, pragmas and tokens.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * grammar_vocabulary.c: a mask equals the result of trying every token byte by byte, an engine
  * with a grammar follows its rule, and a dead end is reported.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

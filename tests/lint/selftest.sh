@@ -33,7 +33,7 @@ clean() { # lint
 planted() { # lint file message; text on standard input
     [ ! -f "$2" ] || cp "$2" "$scratch/saved"
     put "$2"
-    case $1 in link | globals) rebuild ;; esac
+    case $1 in link | globals | circles | symbols) rebuild ;; esac
     if sh "tests/lint/$1.sh" "$build" >"$scratch/log" 2>&1; then
         flunk "$1 does not see what is wrong with $2 (expected: $3)"
     elif ! grep -qE "$3" "$scratch/log"; then
@@ -97,12 +97,13 @@ echo 'inner runtime/base/inner -' >>tests/lint/rooms
 # No offences are left to this tree, and its subjects count from its first commit on.
 : >tests/lint/words_left.txt
 : >tests/lint/commands_left
+echo 'runtime/base includes calls' >tests/lint/circle_free
 commit() { # subject
     git -c user.name=t -c user.email=t@t commit -q --allow-empty -m "$1"
 }
 commit 'Begin' && git rev-parse HEAD >tests/lint/subjects_since
 rebuild
-for lint in format layers link globals sizes tree headers words tidy arm; do clean $lint; done
+for lint in format layers circles symbols link globals sizes tree headers words tidy arm; do clean $lint; done
 
 planted format runtime/base/bad.c 'bad.c:2' <<'END'
 /* bad.c: badly laid out. */
@@ -170,6 +171,36 @@ int hpc_device_answer(void);
 int hpc_bad(void);
 int hpc_bad(void) { return hpc_device_answer(); }
 END
+put runtime/base/bad.h <<'END'
+/* bad.h: includes its user. */
+#include "runtime/base/base.h"
+END
+cp runtime/base/base.h "$scratch/base.h" && sed -i '3a #include "runtime/base/bad.h"' runtime/base/base.h
+planted circles runtime/base/bad.c 'runtime/base: circle by includes: (bad base|base bad)' <<'END'
+#include "runtime/base/bad.h"
+END
+rm runtime/base/bad.h && mv "$scratch/base.h" runtime/base/base.h
+put runtime/base/bad.c <<'END'
+#include "runtime/base/base.h"
+int hpc_bad(void);
+int hpc_bad(void) { return hpc_base_answer(); }
+END
+planted circles runtime/base/base.c 'runtime/base: circle by calls: (bad base|base bad)' <<'END'
+#include "runtime/base/base.h"
+int hpc_bad(void);
+int hpc_base_answer(void) { return hpc_bad(); }
+END
+rm runtime/base/bad.c
+put runtime/base/bad.c <<'END'
+int bad(void);
+int bad(void) { return 1; }
+END
+planted symbols runtime/device/bad.c 'bad is used by .* and does not begin with hpc_' <<'END'
+int bad(void);
+int hpc_bad(void);
+int hpc_bad(void) { return bad(); }
+END
+rm runtime/base/bad.c
 planted globals runtime/device/bad.c 'bad.o: hpc_bad_n in .bss' <<'END'
 extern int hpc_bad_n;
 int hpc_bad_n;

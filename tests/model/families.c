@@ -4,6 +4,7 @@
  *
  * The fixtures are made by tests/fixtures/make_families.py.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  *
  * The fixture is made by tests/fixtures/make_gguf.py.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * original tokenizer, in both directions; special tokens from keys; inconsistent files give a
  * one-line error.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

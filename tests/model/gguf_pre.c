@@ -2,6 +2,7 @@
  * gguf_pre.c: llama.cpp's pre-tokenizer names: each maps to steps that a tokenizer supports, and
  * is recognised from a tokenizer.json with these steps.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * gguf_tokenizer.c: a tokenizer in a GGUF file: its original file byte for byte, and its pieces in
  * llama.cpp's form.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

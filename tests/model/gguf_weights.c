@@ -2,6 +2,7 @@
  * gguf_weights.c: models as GGUF files: round trips for every family, rounded by type; paired rows
  * of heads; fallback to other types; values that GGUF cannot express.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * loading gives a program's state, with configuration and tokenizer; truncated, damaged or foreign
  * files are rejected.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

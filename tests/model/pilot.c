@@ -2,6 +2,7 @@
  * pilot.c: the shipped model, pilot/pilot.gguf: complete, small enough, with its tokenizer. It
  * predicts unseen code, and uses the text after the middle of a function.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of infer/perf/change.c, match.c, lines.c and cache.c: files and functions that a commit
  * changed, line by line, and changes that cannot be analysed.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/history.h"
 
 /* "path: base name -> name @base lines -> head lines [edits]" a line for each function. */

@@ -2,6 +2,7 @@
  * Tests of infer/perf/example.c and example_file.c: sets of examples, bit-exact files, and invalid
  * files.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/examples.h"
 
 #include <stdio.h>

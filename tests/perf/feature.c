@@ -2,6 +2,7 @@
  * Tests of infer/perf/feature.c and its basis: small changes of known kind with the features that
  * they must have, and harmless ones without features.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/history.h"
 
 /* "name+ name- name=": features that must be above, below or at 0; "quiet": so must all be that

@@ -1,6 +1,7 @@
 /*
  * Tests of infer/perf/heat.c: the fraction of the cost in the lines that a change touches.
  */
+/* tsan: left out, starts no thread. */
 #include <math.h>
 
 #include "tests/perf/history.h"

@@ -2,6 +2,7 @@
  * hostile.c: features of broken, unusual, huge or deeply nested texts in linear time; slower code
  * would exceed the test's time limit.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/answer.h"
 #include "tests/perf/history.h"
 

@@ -2,6 +2,7 @@
  * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: metrics compared with
  * plain definitions, baselines on the inputs that they can see, and coverage of intervals.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/history.h"
 
 #include "infer/perf/judge_priv.h"

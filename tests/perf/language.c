@@ -1,14 +1,17 @@
 /*
- * Tests of infer/perf/language.c: which functions of a commit a model reads, that its input equals
- * that of training, that its result depends on nothing else, and errors.
+ * Tests of infer/perf/language.c with infer/pairs: functions of a commit that a model reads, its
+ * input compared with that of training, independence of other commits, and errors.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/perf/history.h"
 
 #include <math.h>
 #include <unistd.h>
 
 #include "corpus/pack.h"
-#include "infer/perf/language_priv.h"
+#include "infer/engine/coder.h"
+#include "infer/pairs/pairs.h"
+#include "model/files.h"
 #include "runtime/shard/shard.h"
 #include "tests/perf/untaught.h"
 #include "train/run.h"
@@ -31,7 +34,7 @@ static hpc_perf_language *opened_with(const place *p, const hpc_perf_language_li
         hpc_model_config c = tiny();
         make_model(inside(p, dir, "model"), &c);
     }
-    OK(hpc_perf_language_open(&l, dir, limits, threads));
+    OK(hpc_pairs_open(&l, dir, limits, threads));
     return l;
 }
 
@@ -157,6 +160,18 @@ static double taught_loss(const place *p, const char *shard, int64_t length,
     return loss;
 }
 
+static void open_coder(hpc_coder *out, hpc_tokenizer **tokenizer, const place *p)
+{
+    const unsigned marks = 1u << HPC_MARK_FILE | 1u << HPC_MARK_PERF_BASE |
+                           1u << HPC_MARK_PERF_HEAD | 1u << HPC_MARK_PERF_LABEL;
+    char dir[300];
+    hpc_model_files *files;
+    OK(hpc_model_files_open(&files, inside(p, dir, "model")));
+    OK(hpc_model_files_tokenizer(tokenizer, files));
+    OK(hpc_coder_open(out, *tokenizer, marks, dir, "changes", "perf"));
+    hpc_model_files_close(files);
+}
+
 /* A function of it as corpus pack has it, through the trainer; whole, and cut. */
 static void test_as_taught(void **state)
 {
@@ -176,9 +191,11 @@ static void test_as_taught(void **state)
         const hpc_perf_function *f = &h.change.function[j.function[0].function];
         const char *base = f->base.source->text.data + f->base.at,
                    *head = f->head.source->text.data + f->head.at;
-        hpc_compare_marks marks = {l->coder.mark[HPC_MARK_PERF_BASE],
-                                   l->coder.mark[HPC_MARK_PERF_HEAD],
-                                   l->coder.mark[HPC_MARK_PERF_LABEL]};
+        hpc_tokenizer *tokenizer;
+        hpc_coder coder;
+        open_coder(&coder, &tokenizer, h.p);
+        hpc_compare_marks marks = {coder.mark[HPC_MARK_PERF_BASE], coder.mark[HPC_MARK_PERF_HEAD],
+                                   coder.mark[HPC_MARK_PERF_LABEL]};
         assert_true(j.known && j.n == 1 && j.left_out == 0);
         assert_true(fabs(sum_of(j.logp) - 1) < 1e-12);
         for (int label = 0; label < 3; label++) {
@@ -188,18 +205,20 @@ static void test_as_taught(void **state)
             hpc_ids ids = {0};
             pack_encoder e;
             int64_t answer;
-            OK(pack_encoder_open(&e, l->tokenizer, needed, "pilot"));
+            OK(pack_encoder_open(&e, tokenizer, needed, "pilot"));
             OK(hpc_render_change(&sample, "src/a.c", base, f->base.end - f->base.at, head,
                                  f->head.end - f->head.at, names[label]));
-            OK(pack_encode(&ids, &answer, &e, l->coder.scratch, &sample));
+            OK(pack_encode(&ids, &answer, &e, coder.scratch, &sample));
             snprintf(name, sizeof name, "shard%d%d", cut, label);
-            make_shard(inside(h.p, shard, name), &ids, answer, label, l->tokenizer);
+            make_shard(inside(h.p, shard, name), &ids, answer, label, tokenizer);
             double loss = taught_loss(h.p, shard, limits.length, marks);
             assert_true(fabs(loss + j.logp[label]) < 1e-5 * (1 + fabs(loss)));
             pack_encoder_release(&e);
             hpc_sample_release(&sample);
             hpc_free(ids.id);
         }
+        hpc_coder_close(&coder);
+        hpc_tokenizer_close(tokenizer);
         hpc_perf_language_close(l);
     }
     history_close(&h);
@@ -444,7 +463,7 @@ static void test_gguf(void **state)
     hpc_gguf_options o = {.dtype = HPC_F32, .tokenizer = dir, .read = read_saved, .user = w};
     OK(hpc_weights_save_gguf(inside(h.p, file, "model.gguf"), &c, &o));
     hpc_weights_close(w);
-    OK(hpc_perf_language_open(&b, file, NULL, 1));
+    OK(hpc_pairs_open(&b, file, NULL, 1));
     add(a, &h, ALL);
     add(b, &h, ALL);
     OK(hpc_perf_language_run(a));
@@ -460,7 +479,7 @@ static void test_gguf(void **state)
 static void refuses(const char *model, int code, const char *says)
 {
     hpc_perf_language *l;
-    assert_int_equal(hpc_perf_language_open(&l, model, NULL, 1), code);
+    assert_int_equal(hpc_pairs_open(&l, model, NULL, 1), code);
     assert_null(l);
     if (!strstr(hpc_error_get()->text, says)) fail_msg("%s", hpc_error_get()->text);
     hpc_error_clear();

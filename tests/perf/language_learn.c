@@ -2,6 +2,7 @@
  * Tests of a language model in the learner: its features, learning from them where they are
  * informative, and its reason text.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "infer/perf/language.h"
 #include "tests/perf/examples.h"
 

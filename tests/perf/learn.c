@@ -3,6 +3,7 @@
  * are calibrated, abstention keeps its guarantee, and files are bit-exact. HPC_TEST_LONG=1 draws
  * more samples.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/examples.h"
 
 #include <stdio.h>

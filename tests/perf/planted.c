@@ -5,6 +5,7 @@
  * `planted predict` prints every prediction; `planted measure [KERNEL]` prints the table stored as
  * tests/perf/planted/measured.csv.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/planted.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ typedef struct measured {
     double base, head; /* medians */
 } measured;
 
-static void id_text(char out[PERF_ID], hpc_git *g, const planted *c, const char *name)
+static void id_text(char out[HPC_HISTORY_ID], hpc_git *g, const planted *c, const char *name)
 {
     char branch[2 * PLANTED_NAME];
     hpc_git_id id;
@@ -31,16 +32,16 @@ static void id_text(char out[PERF_ID], hpc_git *g, const planted *c, const char 
 
 static double median_of(const char *path, const char *id)
 {
-    perf_db *d;
+    hpc_history_db *d;
     int64_t series, n = 0;
     const char *commit;
     double value, all[RUNS_MOST];
-    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(hpc_history_db_open(&d, path), 0);
     int more;
     while ((more = perf_next_sample(&series, &commit, &value, d)) == 1)
         if (strcmp(commit, id) == 0 && n < RUNS_MOST) all[n++] = value;
     assert_int_equal(more, 0);
-    perf_db_close(d);
+    hpc_history_db_close(d);
     assert_true(n > 0);
     return perf_median(all, n);
 }
@@ -49,7 +50,7 @@ static double median_of(const char *path, const char *id)
 static measured measure(place *p, hpc_git *g, const planted *c, const char *db, const char *how)
 {
     static hpc_test_outcome o;
-    char words[512], id[PERF_ID];
+    char words[512], id[HPC_HISTORY_ID];
     measured m;
     snprintf(words, sizeof words,
              "perf collect --repo @r --range %s/base..%s/%s --build make --run "
@@ -67,13 +68,15 @@ static measured measure(place *p, hpc_git *g, const planted *c, const char *db, 
 
 /* The change in percent, and its label as in `perf train`. Timed kernels print the best of many
  * rounds: on a busy machine threads rarely run concurrently. */
-static double percent_of(perf_label *label, place *p, hpc_git *g, const planted *c)
+static double percent_of(hpc_history_label *label, place *p, hpc_git *g, const planted *c)
 {
     measured m = c->by_time
                      ? measure(p, g, c, "time.db", "-m best=best.([0-9.]+) -n 5 --repeat-most 5")
                      : measure(p, g, c, "cost.db", "-m cost -n 1 --repeat-most 1 --warm-up 0");
     double change = 100 * (m.head / m.base - 1), least = c->by_time ? 5 : 1;
-    *label = change > least ? PERF_SLOWER : change < -least ? PERF_FASTER : PERF_SAME;
+    *label = change > least    ? HPC_HISTORY_SLOWER
+             : change < -least ? HPC_HISTORY_FASTER
+                               : HPC_HISTORY_SAME;
     return change;
 }
 
@@ -98,17 +101,17 @@ static int measure_all(place *p, const char *only)
     printf("kernel,change,kind,label,metric,percent\n");
     for (int k = 0; k < s.n; k++) {
         const planted *c = &s.change[k];
-        perf_label found;
+        hpc_history_label found;
         if (only && strcmp(only, c->kernel) != 0) continue;
         bool same = prints_the_same(p, g, c);
         double percent = percent_of(&found, p, g, c);
-        printf("%s,%s,%s,%s,%s,%.2f\n", c->kernel, c->name, c->kind, perf_label_name(c->label),
-               c->by_time ? "time" : "cost", percent + 0.0);
+        printf("%s,%s,%s,%s,%s,%.2f\n", c->kernel, c->name, c->kind,
+               hpc_history_label_name(c->label), c->by_time ? "time" : "cost", percent + 0.0);
         fflush(stdout);
         wrong += (found != c->label && !c->by_time) || !same;
         if (found == c->label) continue;
         print_message("%s/%s is %s by %.2f %%, not %s\n", c->kernel, c->name,
-                      perf_label_name(found), percent, perf_label_name(c->label));
+                      hpc_history_label_name(found), percent, hpc_history_label_name(c->label));
     }
     hpc_git_close(g);
     planted_release(&s);
@@ -118,10 +121,10 @@ static int measure_all(place *p, const char *only)
 /* ---- predicting ---- */
 
 typedef struct tally {
-    int n, right, said[PERF_UNDECIDED + 1];
+    int n, right, said[HPC_HISTORY_UNDECIDED + 1];
 } tally;
 
-static perf_label predicted(place *p, const planted *c)
+static hpc_history_label predicted(place *p, const planted *c)
 {
     static hpc_test_outcome o;
     char words[256];
@@ -133,14 +136,15 @@ static perf_label predicted(place *p, const planted *c)
     if (o.code != 0) fail_msg("%s/%s: exit code %d: %s", c->kernel, c->name, o.code, o.err);
     assert_int_equal(hpc_json_parse(&root, o.out, strlen(o.out), "perf predict"), 0);
     assert_int_equal(hpc_json_text(&verdict, hpc_json_get(root, "verdict"), "verdict"), 0);
-    perf_label said = PERF_SLOWER;
-    while (said < PERF_UNDECIDED && strcmp(verdict, perf_label_name(said)) != 0) said++;
-    if (said == PERF_UNDECIDED) assert_string_equal(verdict, "unknown");
+    hpc_history_label said = HPC_HISTORY_SLOWER;
+    while (said < HPC_HISTORY_UNDECIDED && strcmp(verdict, hpc_history_label_name(said)) != 0)
+        said++;
+    if (said == HPC_HISTORY_UNDECIDED) assert_string_equal(verdict, "unknown");
     hpc_json_free(root);
     return said;
 }
 
-static void count(tally *t, const planted *c, perf_label said)
+static void count(tally *t, const planted *c, hpc_history_label said)
 {
     t->n++;
     t->right += said == c->label;
@@ -149,12 +153,12 @@ static void count(tally *t, const planted *c, perf_label said)
 
 static void print_tally(const char *name, const tally *t)
 {
-    printf("%-16s %4d %6d %7d %5d %7d %8d\n", name, t->n, t->right, t->said[PERF_SLOWER],
-           t->said[PERF_SAME], t->said[PERF_FASTER], t->said[PERF_UNDECIDED]);
+    printf("%-16s %4d %6d %7d %5d %7d %8d\n", name, t->n, t->right, t->said[HPC_HISTORY_SLOWER],
+           t->said[HPC_HISTORY_SAME], t->said[HPC_HISTORY_FASTER], t->said[HPC_HISTORY_UNDECIDED]);
 }
 
 /* By kind, in the order of their first change, then by label. */
-static void print_tallies(const planted_set *s, const perf_label *said)
+static void print_tallies(const planted_set *s, const hpc_history_label *said)
 {
     printf("%-16s %4s %6s %7s %5s %7s %8s\n", "kind", "n", "right", "slower", "same", "faster",
            "unknown");
@@ -168,34 +172,35 @@ static void print_tallies(const planted_set *s, const perf_label *said)
         }
         if (first) print_tally(s->change[k].kind, &t);
     }
-    for (int label = PERF_SLOWER; label < PERF_UNDECIDED; label++) {
+    for (int label = HPC_HISTORY_SLOWER; label < HPC_HISTORY_UNDECIDED; label++) {
         tally t = {0};
         for (int i = 0; i < s->n; i++)
             if ((int)s->change[i].label == label) count(&t, &s->change[i], said[i]);
-        print_tally(perf_label_name((perf_label)label), &t);
+        print_tally(hpc_history_label_name((hpc_history_label)label), &t);
     }
 }
 
 static void predict_all(tally *all, tally *harmless, place *p, bool show)
 {
     static planted_set s;
-    perf_label said[PLANTED_MOST];
+    hpc_history_label said[PLANTED_MOST];
     planted_open(&s, p);
     for (int k = 0; k < s.n; k++) {
         const planted *c = &s.change[k];
         said[k] = predicted(p, c);
         count(all, c, said[k]);
-        if (c->label == PERF_SAME) count(harmless, c, said[k]);
+        if (c->label == HPC_HISTORY_SAME) count(harmless, c, said[k]);
         if (show)
             printf("%-12s %-14s %-14s %-7s %s\n", c->kernel, c->name, c->kind,
-                   perf_label_name(c->label),
-                   said[k] == PERF_UNDECIDED ? "unknown" : perf_label_name(said[k]));
+                   hpc_history_label_name(c->label),
+                   said[k] == HPC_HISTORY_UNDECIDED ? "unknown" : hpc_history_label_name(said[k]));
     }
     if (show) print_tallies(&s, said);
     printf("%d of %d right (%.1f %%); of %d harmless ones %d called slower (%.1f "
            "%%)\n",
            all->right, all->n, 100.0 * all->right / all->n, harmless->n,
-           harmless->said[PERF_SLOWER], 100.0 * harmless->said[PERF_SLOWER] / harmless->n);
+           harmless->said[HPC_HISTORY_SLOWER],
+           100.0 * harmless->said[HPC_HISTORY_SLOWER] / harmless->n);
     planted_release(&s);
 }
 
@@ -204,14 +209,15 @@ static void predict_all(tally *all, tally *harmless, place *p, bool show)
 static void the_set_is_what_it_should_be(void **state)
 {
     static planted_set s;
-    int of[PERF_UNDECIDED] = {0}, by_time = 0;
+    int of[HPC_HISTORY_UNDECIDED] = {0}, by_time = 0;
     planted_open(&s, *state);
     for (int k = 0; k < s.n; k++) {
         of[s.change[k].label]++;
         by_time += s.change[k].by_time;
     }
     assert_in_range(s.n, 60, PLANTED_MOST);
-    assert_true(of[PERF_SAME] >= 20 && of[PERF_FASTER] >= 6 && of[PERF_SLOWER] >= 20);
+    assert_true(of[HPC_HISTORY_SAME] >= 20 && of[HPC_HISTORY_FASTER] >= 6 &&
+                of[HPC_HISTORY_SLOWER] >= 20);
     assert_true(by_time >= 4);
     planted_release(&s);
 }
@@ -230,13 +236,13 @@ static void the_table_is_of_this_set(void **state)
         char start[256];
         double percent;
         int n = snprintf(start, sizeof start, "%s,%s,%s,%s,%s,", c->kernel, c->name, c->kind,
-                         perf_label_name(c->label), c->by_time ? "time" : "cost");
+                         hpc_history_label_name(c->label), c->by_time ? "time" : "cost");
         if (strncmp(row, start, (size_t)n) != 0) fail_msg("not %s but %.80s", start, row);
         assert_int_equal(sscanf(row + n, "%lf", &percent), 1);
         double least = c->by_time ? 5 : 1;
-        if (c->label == PERF_SAME) assert_true(fabs(percent) <= least);
-        if (c->label != PERF_SAME)
-            assert_true((c->label == PERF_SLOWER ? percent : -percent) > least);
+        if (c->label == HPC_HISTORY_SAME) assert_true(fabs(percent) <= least);
+        if (c->label != HPC_HISTORY_SAME)
+            assert_true((c->label == HPC_HISTORY_SLOWER ? percent : -percent) > least);
     }
     assert_string_equal(row, "");
     hpc_buf_release(&table);
@@ -260,7 +266,7 @@ static void most_are_predicted(void **state)
     predict_all(&all, &harmless, *state, false);
     print_message("%d of %d right\n", all.right, all.n);
     assert_true(4 * all.right >= 3 * all.n);
-    assert_true(20 * harmless.said[PERF_SLOWER] <= harmless.n);
+    assert_true(20 * harmless.said[HPC_HISTORY_SLOWER] <= harmless.n);
 }
 
 static int show(int (*what)(place *p, const char *only), const char *only)
@@ -276,7 +282,7 @@ static int show_predictions(place *p, const char *only)
     (void)only;
     tally all = {0}, harmless = {0};
     predict_all(&all, &harmless, p, true);
-    return 10 * all.right < 8 * all.n || 20 * harmless.said[PERF_SLOWER] > harmless.n;
+    return 10 * all.right < 8 * all.n || 20 * harmless.said[HPC_HISTORY_SLOWER] > harmless.n;
 }
 
 int main(int argc, char **argv)

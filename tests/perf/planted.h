@@ -16,7 +16,7 @@ enum { PLANTED_MOST = 96, PLANTED_FILES = 12, PLANTED_NAME = 32 };
 
 typedef struct planted {
     char kernel[PLANTED_NAME], name[PLANTED_NAME], kind[PLANTED_NAME];
-    perf_label label;
+    hpc_history_label label;
     bool by_time; /* not visible in counted costs */
 } planted;
 
@@ -120,9 +120,9 @@ static inline void planted_begin_change(planted_set *s, const char *line)
                s->message) != 4)
         fail_msg("%s: not NAME LABEL KIND: message", line);
     c->by_time = strcmp(how, " by time") == 0;
-    for (c->label = PERF_SLOWER; c->label < PERF_UNDECIDED; c->label++)
-        if (strcmp(label, perf_label_name(c->label)) == 0) break;
-    if (c->label == PERF_UNDECIDED) fail_msg("%s: %s is no label", line, label);
+    for (c->label = HPC_HISTORY_SLOWER; c->label < HPC_HISTORY_UNDECIDED; c->label++)
+        if (strcmp(label, hpc_history_label_name(c->label)) == 0) break;
+    if (c->label == HPC_HISTORY_UNDECIDED) fail_msg("%s: %s is no label", line, label);
     for (int k = 0; k < s->base.n; k++)
         planted_file_add(&s->head, s->base.item[k].path, s->base.item[k].text.data,
                          s->base.item[k].text.n);

@@ -1,6 +1,7 @@
 /*
  * Tests of predictions for ranges: commits, their baseline, the level, and acknowledged changes.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/model.h"
 
 #include <math.h>

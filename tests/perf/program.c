@@ -1,6 +1,7 @@
 /*
  * Tests of infer/perf/program.c: the files of the measured program, by path and by build.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/perf/history.h"
 
 static void paths_separate_the_program_from_tests_and_documents(void **state)

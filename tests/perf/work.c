@@ -2,6 +2,7 @@
  * Tests of infer/perf/work.c: the estimated effect of a change on run time: along calls, through
  * loops of known and unknown length, and under conditions.
  */
+/* tsan: left out, starts no thread. */
 #include <math.h>
 
 #include "tests/perf/history.h"

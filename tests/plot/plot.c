@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/plot: pictures, pages of plots, hostile texts, errors.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>

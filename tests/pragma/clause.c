@@ -1,6 +1,7 @@
 /*
  * clause.c: variables named by a directive's clauses, and clauses that are not understood.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * existing.c: existing directives: wrong ones are reported with their defect; correct ones are
  * not.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

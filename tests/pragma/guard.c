@@ -2,6 +2,7 @@
  * guard.c: conditions of if clauses: exact text, with names that are valid at the loop, compiled.
  * A loop that cannot be guarded has none; a loop that the analysis cannot judge has no directive.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
  * hostile.c: broken, unusual, huge or deeply nested files get a verdict for each loop, or a
  * reason.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

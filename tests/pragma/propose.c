@@ -2,6 +2,7 @@
  * propose.c: directives proposed for labelled loops by default, with vectors and for a device,
  * word for word where a comment gives them; no nest is collapsed unless its label allows it.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/pragma/suite.h"
 
 typedef struct way {

@@ -3,6 +3,7 @@
  * is reported as parallel; a loop is conditional only on the assumptions that make it safe; most
  * safe loops are found.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/pragma/suite.h"
 
 typedef struct counts {

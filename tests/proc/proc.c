@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/proc: streams, limits, all kinds of exits, the sandbox.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>

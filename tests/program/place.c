@@ -3,6 +3,7 @@
  * of the largest live set (in the long test, of 8,000 placements, for all but one in a thousand,
  * because the bound cannot always be reached).
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of fixes by the language server: they leave the bytes that `hpccoder pragma --fix` leaves.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

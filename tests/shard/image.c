@@ -2,6 +2,7 @@
  * Tests of runtime/shard/image.c and index.c: any changed byte, truncation or extension is
  * detected; offsets, tokens and positions are checked even with valid checksums.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/shard/data.h"
 
 static void load(hpc_buf *out, const place *p, const char *name)

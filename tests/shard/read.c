@@ -2,6 +2,7 @@
  * Tests of runtime/shard/read.c and index.c: opening folders and single shards, and errors of
  * invalid ones.
  */
+/* tsan: left out, starts no thread. */
 #include <unistd.h>
 
 #include "tests/shard/data.h"

@@ -2,6 +2,7 @@
  * Tests of runtime/shard/write.c: round trips; resumed writing gives the same bytes; errors name
  * differences; every failure leaves only complete shards.
  */
+/* tsan: left out, starts no thread. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
  * Tests of runtime/source/bracket.c and bracket_fortran.c: pairs, kinds, and brackets open at the
  * end.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

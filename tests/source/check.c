@@ -2,6 +2,7 @@
  * Tests of runtime/source/check*.c with libclang: good and bad candidates in C, C++ and CUDA, with
  * and without headers, in complete and broken context.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/check.h"
 
 /* A text, with good and bad fillings of its gap. */

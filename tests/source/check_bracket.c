@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/source/check_bracket.c: unmatched brackets, and text that may fill a gap.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/source/check_words.c and check_flags.c: splitting commands, paths, flags that
  * are kept, and the entry of compile_commands.json for a file.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

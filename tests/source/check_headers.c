@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/source/check_headers.c: standard headers that a file is known to include.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

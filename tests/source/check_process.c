@@ -2,6 +2,7 @@
  * Tests of runtime/source/check_file.c and check_process.c with libclang: flags of a project,
  * files that cannot be checked, texts that crash libclang, and failing allocations.
  */
+/* tsan: left out, starts no thread. */
 #include <stdio.h>
 #include <stdlib.h>
 

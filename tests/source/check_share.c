@@ -2,6 +2,7 @@
  * Tests of runtime/source/check_share.c: files that share a preamble, and the resulting calls of
  * libclang. A table of counting functions replaces libclang.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

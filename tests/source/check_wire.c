@@ -2,6 +2,7 @@
  * Tests of runtime/source/check_wire.c: messages that are truncated, inconsistent, in pieces, or
  * missing.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

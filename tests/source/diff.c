@@ -2,6 +2,7 @@
  * Tests of runtime/source/diff.c: edits transform one text into the other and are minimal,
  * compared with dynamic programming; long ones take bounded time.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/source/function.c and branch.c: definitions in C-family languages, by name,
  * lines and body. function_fortran.c tests Fortran, lex.c hostile input.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 /* "name line-end_line; ..." of all that is found; every body begins with a brace. */

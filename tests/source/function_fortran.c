@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/source/function_fortran.c: program units by name, lines, body and nesting.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 /* "name line-end_line outer; ..." of all that is found. */

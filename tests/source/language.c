@@ -2,6 +2,7 @@
  * Tests of runtime/source/language.c and language_fortran.c: languages by name and content, fixed
  * and free form.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 static void names(void **state)

@@ -2,6 +2,7 @@
  * Tests of runtime/source/lex.c, scan.c and token.c: exact tokens of C-family languages, hashes,
  * and invariants for any bytes: random, truncated, or repetitive.
  */
+/* tsan: left out, starts no thread. */
 #include <ctype.h>
 
 #include "tests/source/tokens.h"

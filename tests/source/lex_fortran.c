@@ -2,6 +2,7 @@
  * Tests of runtime/source/lex_fortran.c and fortran_line.c: exact tokens of free and fixed form,
  * continuations, directives, preprocessor lines. lex.c tests hostile input.
  */
+/* tsan: left out, starts no thread. */
 #include <stdio.h>
 
 #include "tests/source/tokens.h"

@@ -1,6 +1,7 @@
 /*
  * loop.c: loops of all languages and shapes, their directives, #if, damaged texts.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/source/pair.c: contents of functions, similarity, and matching.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 #include "runtime/source/pair.h"

@@ -2,6 +2,7 @@
  * Tests of runtime/source/parallel.c: each programming model by each of its signs, and similar
  * text without a model.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 enum {

@@ -2,6 +2,7 @@
  * passage*.c: every run of 40 tokens is found at any position; shorter, uninformative and common
  * ones are not; damaged files are rejected.
  */
+/* tsan: left out, starts no thread. */
 #include <stdio.h>
 
 #include "tests/source/tokens.h"

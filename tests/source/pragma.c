@@ -1,6 +1,7 @@
 /*
  * pragma.c: words of directives, and directives in our spelling, which parse to the same.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * render.c, render_loop.c: samples part by part, truncated contexts, and no directive of a loop in
  * its prompt.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

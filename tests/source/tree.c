@@ -2,6 +2,7 @@
  * Tests of runtime/source/tree*.c. With a file name (and compiler flags) as arguments it prints
  * that file's tree.
  */
+/* tsan: left out, starts no thread. */
 #include <stdio.h>
 
 #include "runtime/source/tree.h"

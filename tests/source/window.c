@@ -2,6 +2,7 @@
  * Tests of runtime/source/window.c: bit sets compared with their definition, for every byte and
  * near every end.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/source/tokens.h"
 
 #include "runtime/source/window.h"

@@ -2,6 +2,7 @@
  * Tests of tokenizer/byte_level.c: ids compared with the `tokenizers` package for the same files
  * and texts (tests/fixtures/make_byte_level.py), decoding, invalid UTF-8, cuts, memory.
  */
+/* tsan: left out, starts no thread. */
 #include <stdlib.h>
 #include "tests/support/fault.h"
 #include "tests/tokenizer/small.h"

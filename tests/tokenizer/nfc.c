@@ -2,6 +2,7 @@
  * Tests of tokenizer/nfc.c and unicode.c: NFC by examples and by its laws over all code points,
  * classes of characters, UTF-8 validation.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * Tests of tokenizer/prepared.c: the prepared form has the contents of the file; damaged or
  * inconsistent forms are rejected. byte_level.c compares ids.
  */
+/* tsan: left out, starts no thread. */
 #include <stdlib.h>
 
 #include "runtime/base/bytes.h"

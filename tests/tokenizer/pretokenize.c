@@ -2,6 +2,7 @@
  * Tests of tokenizer/pretokenize.c, pattern.c, split_words.c and split_runs.c: behaviours for
  * matches, hand-written splitters compared with PCRE2, rejected patterns, and cuts.
  */
+/* tsan: left out, starts no thread. */
 #include <stdlib.h>
 
 #include "tests/support/fault.h"

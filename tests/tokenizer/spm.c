@@ -3,6 +3,7 @@
  * and models and on this repository's sources; exact round trips; any cut; no allocation once
  * warm.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/tokenizer/spm_model.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
  * checkpoint.c: bit-exact round trips, and detection of damage.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/support/fault.h"
 #include "tests/train/data.h"
 #include "train/run_priv.h"

@@ -2,6 +2,8 @@
  * columns.c: a trainer on grids with the axis col, alone and with all others, takes the steps of
  * one rank.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <stdlib.h>
 
 #include "tests/train/ranks.h"

@@ -2,6 +2,8 @@
  * compare.c: training on both sides of changes: contents of batches, learning of a planted rule
  * for either side, export and import, and equal steps on many ranks.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include "tests/support/sanitized.h"
 #include "tests/train/changes.h"
 #include "tests/train/ranks.h"

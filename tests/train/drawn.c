@@ -5,6 +5,7 @@
  *
  * A few; with HPC_TEST_LONG=1 two hundred. HPC_TEST_SEED=N starts at seed N.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <stdlib.h>
 
 #include "tests/train/pairs.h"

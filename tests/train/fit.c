@@ -2,6 +2,7 @@
  * fit.c: the least recomputation for a memory budget on many ranks: all ranks choose the same, no
  * more than the largest rank needs.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/train/data.h"
 
 enum { RANKS = 4 };

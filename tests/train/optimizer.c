@@ -4,6 +4,7 @@
  *
  * tests/torch/ compares SGD and AdamW with PyTorch; tests/train/run.c trains whole models.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/train/lab.h"
 
 /* ---- closed forms ------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
  * pairs_mpi.c: the plans of pairs.h on processes of mpirun. Without arguments it starts itself on
  * 2, 4 and 8 ranks, which run the plans for that number in f64, f32 and bf16.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <stdlib.h>
 
 #include "tests/support/command.h"

@@ -2,6 +2,8 @@
  * prove.c: proofs of sharded steps, and faults that they find: each report names instruction,
  * tensor, rank and defect.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include "tests/train/prove.h"
 
 #include "tests/support/sanitized.h"

@@ -2,6 +2,8 @@
  * prove_pruned.c: proofs of a pruned model's steps on a grid, and faults in the picked elements
  * and their part.
  */
+/* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include "tests/train/prove.h"
 
 /* The state of what is picked, in f32 and rounded, shared out by ZeRO or not. */

@@ -2,6 +2,7 @@
  * prune.c: masks by magnitude; a pruned trainer's memory and traffic; its steps have the bits of
  * dense training with a mask, and on many ranks equal those of one.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <stdlib.h>
 
 #include "tests/train/data.h"

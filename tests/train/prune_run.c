@@ -2,6 +2,7 @@
  * prune_run.c: runs that prune after a number of steps or once masks agree. Stopped, resumed and
  * moved to another grid, they continue as the same run.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "model/model.h"
 #include "tests/train/data.h"
 #include "train/prune.h"

@@ -5,6 +5,7 @@
  * Given m tokens of width h, R ranks along row and C along col, f32. All sums use a ring: 2
  * (N-1)/N of the summed data; gathers and scatters (N-1)/N.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/train/ranks.h"
 
 /* Elements that a block sums. Products that lead away from the residual stream (q, k, v; gate, up)

@@ -2,6 +2,7 @@
  * Tests of compilation in infer/verify: directives that compilers accept or reject, files that do
  * not compile without them, and missing compilers.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/verify/programs.h"
 
 static const char three_loops[] =

@@ -2,6 +2,7 @@
  * Tests of instrumentation in infer/verify: instrumented files compile, with all code on its
  * original lines.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "infer/verify/priv.h"
 #include "tests/verify/programs.h"
 

@@ -2,6 +2,7 @@
  * Tests of infer/verify with ThreadSanitizer: races are reported with their lines; OpenMP
  * synchronisation is not a race.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/verify/programs.h"
 
 static void need_archer(void)

@@ -2,6 +2,7 @@
  * Tests of comparing runs in infer/verify: a correct directive changes nothing, a wrong one is
  * found among correct ones, and other defects are not attributed to directives.
  */
+/* tsan: left out, other tests start the same threads. */
 #include "infer/verify/priv.h"
 #include "tests/verify/programs.h"
 

@@ -10,6 +10,7 @@
  *     // GUARDED          iterations conflict only under an atomic or a critical
  *     // UNSAFE           the verdict was better before
  */
+/* tsan: left out, other tests start the same threads. */
 #include "tests/verify/programs.h"
 
 typedef struct label {

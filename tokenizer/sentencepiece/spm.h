@@ -46,7 +46,7 @@ typedef struct hpc_spm {
 
 /* The only symbol of the shared object. */
 #define HPC_SPM_SYMBOL "hpc_spm_table"
-extern const hpc_spm hpc_spm_table;
+extern __attribute__((visibility("default"))) const hpc_spm hpc_spm_table;
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ static void put_value(hpc_buf *out, const hpc_json *v)
     }
 }
 
-int report_setting(const char **out, const report_run *r, hpc_arena *a, const char *key)
+int report_setting(const char **out, const hpc_report_run *r, hpc_arena *a, const char *key)
 {
     const hpc_json *v = hpc_json_get(r->config, key);
     hpc_buf text = {0};
@@ -62,7 +62,7 @@ static bool is_aside(const char *key)
 }
 
 /* Ignores runs without the key: older versions recorded fewer keys. */
-static int differs(bool *out, const report_run *run, int64_t n, hpc_arena *a, const char *key)
+static int differs(bool *out, const hpc_report_run *run, int64_t n, hpc_arena *a, const char *key)
 {
     const char *first = NULL, *value;
     int rc = HPC_OK;
@@ -76,14 +76,14 @@ out:
     return rc;
 }
 
-static bool is_known(const report_run *run, int64_t before, const char *key)
+static bool is_known(const hpc_report_run *run, int64_t before, const char *key)
 {
     for (int64_t k = 0; k < before; k++)
         if (hpc_json_get(run[k].config, key)) return true;
     return false;
 }
 
-int report_keys(hpc_texts *out, const report_run *run, int64_t n, hpc_arena *a)
+int report_keys(hpc_texts *out, const hpc_report_run *run, int64_t n, hpc_arena *a)
 {
     int64_t keys = 0;
     *out = (hpc_texts){0};
@@ -99,7 +99,7 @@ int report_keys(hpc_texts *out, const report_run *run, int64_t n, hpc_arena *a)
     return HPC_OK;
 }
 
-int report_differences(hpc_texts *out, const report_run *run, int64_t n, hpc_arena *a)
+int report_differences(hpc_texts *out, const hpc_report_run *run, int64_t n, hpc_arena *a)
 {
     int64_t differing = 0;
     int rc;
@@ -121,7 +121,7 @@ static bool has_text(const hpc_texts *list, const char *text)
     return false;
 }
 
-int report_common(const char **out, const report_run *run, int64_t n, hpc_arena *a,
+int report_common(const char **out, const hpc_report_run *run, int64_t n, hpc_arena *a,
                   const hpc_texts *differences)
 {
     static const char *const main_ones[] = {"hidden",    "layers", "heads",      "ffn",

@@ -63,11 +63,11 @@ static void put_table(hpc_buf *out, const report_table *t)
     hpc_buf_text(out, "</table></div>\n");
 }
 
-static int put_summary(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n)
+static int put_summary(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n)
 {
-    report_summary s;
+    hpc_report_summary s;
     int rc;
-    TRY(report_summarise(&s, run, n, a));
+    TRY(hpc_report_summarise(&s, run, n, a));
     for (int64_t k = 0; k < s.sentence.n; k++) {
         hpc_buf_text(out, "<p>");
         hpc_plot_escape(out, s.sentence.item[k]);
@@ -96,7 +96,8 @@ static void put_remark(hpc_buf *out, const hpc_plot *p, const char *note)
     hpc_buf_text(out, "</p>\n");
 }
 
-static int put_plots(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, report_x x)
+static int put_plots(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
+                     hpc_report_x x)
 {
     report_panels wide, narrow;
     int64_t points = within(POINTS / n, LEAST, MOST);
@@ -121,7 +122,7 @@ out:
 /* ---- folded tables --------------------------------------------------------------------------- */
 
 /* Every so many rows, the last one, and those with a validation unless there are too many. */
-static bool is_shown(const report_run *r, int64_t row, int64_t most, bool validations)
+static bool is_shown(const hpc_report_run *r, int64_t row, int64_t most, bool validations)
 {
     int64_t every = (r->t.n + most - 1) / most;
     return (r->t.n - 1 - row) % every == 0 ||
@@ -136,7 +137,7 @@ static void put_number(hpc_buf *out, double v)
     hpc_html_cell(out, "n", text);
 }
 
-static void put_row(hpc_buf *out, const report_run *r, const double *mean, int64_t row)
+static void put_row(hpc_buf *out, const hpc_report_run *r, const double *mean, int64_t row)
 {
     static const hpc_metric after[] = {HPC_METRIC_VALIDATION_LOSS, HPC_METRIC_LR,
                                        HPC_METRIC_GRAD_NORM, HPC_METRIC_TOKENS_PER_S};
@@ -153,7 +154,7 @@ static void put_row(hpc_buf *out, const report_run *r, const double *mean, int64
                                                                : "<td></td></tr>\n");
 }
 
-static int put_numbers(hpc_buf *out, hpc_arena *a, const report_run *r, int64_t most)
+static int put_numbers(hpc_buf *out, hpc_arena *a, const hpc_report_run *r, int64_t most)
 {
     int64_t n = 0;
     double *mean = hpc_arena_alloc(a, (size_t)r->t.n, sizeof *mean);
@@ -177,7 +178,7 @@ out:
     return rc;
 }
 
-static int put_setting(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n,
+static int put_setting(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
                        const char *key)
 {
     int rc = HPC_OK;
@@ -194,7 +195,7 @@ out:
 }
 
 /* Every setting of each run, in the order of config.json. */
-static int put_settings(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n)
+static int put_settings(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n)
 {
     hpc_texts keys;
     int rc;
@@ -210,7 +211,8 @@ out:
     return rc;
 }
 
-int report_page(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, report_x x)
+int hpc_report_page(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
+                    hpc_report_x x)
 {
     const char *title = report_title(a, run, n);
     int64_t rows = within(ROWS / n, ROWS_LEAST, ROWS_MOST);

@@ -33,9 +33,9 @@ static const panel panels[PLOTS] = {
 
 typedef struct drawing {
     hpc_arena *arena;
-    const report_run *run;
+    const hpc_report_run *run;
     int64_t n, points, hints;
-    report_x x;
+    hpc_report_x x;
     double time_unit; /* seconds */
     const char *time_label;
     double tokens_unit;
@@ -47,15 +47,15 @@ typedef struct drawing {
 
 /* ---- series ------------------------------------------------------------------------ */
 
-static double x_of(const drawing *d, const report_run *r, report_x x, int64_t row)
+static double x_of(const drawing *d, const hpc_report_run *r, hpc_report_x x, int64_t row)
 {
-    if (x == REPORT_TIME) return r->seconds[row] / d->time_unit;
-    if (x == REPORT_STEP) return r->t.column[HPC_METRIC_STEP][row];
+    if (x == HPC_REPORT_TIME) return r->seconds[row] / d->time_unit;
+    if (x == HPC_REPORT_STEP) return r->t.column[HPC_METRIC_STEP][row];
     return r->t.column[HPC_METRIC_TOKENS][row] / d->tokens_unit;
 }
 
 /* Loss and gradient of a skipped step are off any scale. */
-static bool is_drawn(const report_run *r, const panel *p, const double *y, int64_t row)
+static bool is_drawn(const hpc_report_run *r, const panel *p, const double *y, int64_t row)
 {
     return isfinite(y[row]) && !(p->smooth && r->t.column[HPC_METRIC_SKIPPED][row] > 0);
 }
@@ -84,8 +84,8 @@ static int64_t thin(double *x, double *y, int64_t n, int64_t points)
     return kept;
 }
 
-static int add_series(drawing *d, hpc_plot_series *out, const report_run *r, const panel *p,
-                      const double *y, report_x along)
+static int add_series(drawing *d, hpc_plot_series *out, const hpc_report_run *r, const panel *p,
+                      const double *y, hpc_report_x along)
 {
     int64_t n = 0;
     double *x = hpc_arena_alloc(d->arena, (size_t)r->t.n + 1, sizeof *x);
@@ -104,7 +104,7 @@ static int add_series(drawing *d, hpc_plot_series *out, const report_run *r, con
 }
 
 /* A cross at the last usable value of a run that diverged. */
-static void add_end(hpc_plot *plot, hpc_plot_series *series, const report_run *r,
+static void add_end(hpc_plot *plot, hpc_plot_series *series, const hpc_report_run *r,
                     const hpc_plot_series *line)
 {
     if (!report_has_diverged(r)) return;
@@ -117,9 +117,9 @@ static void add_end(hpc_plot *plot, hpc_plot_series *series, const report_run *r
 }
 
 static int add_run(drawing *d, hpc_plot *plot, hpc_plot_series *series, const panel *p, int64_t k,
-                   report_x along)
+                   hpc_report_x along)
 {
-    const report_run *r = &d->run[k];
+    const hpc_report_run *r = &d->run[k];
     const double *y = r->t.column[p->metric];
     bool mean = p->smooth && r->window > 1;
     int rc = HPC_OK;
@@ -296,12 +296,14 @@ static int add_panel(drawing *d, const panel *p)
 {
     hpc_plot *plot = &d->plot[d->plots];
     const char **note = &d->note[d->plots];
-    report_x along = !p->other_x ? d->x : d->x == REPORT_TIME ? REPORT_TOKENS : REPORT_TIME;
-    static const char *const words[REPORT_X_N] = {
-        [REPORT_TOKENS] = "tokens", [REPORT_TIME] = "time", [REPORT_STEP] = "steps"};
-    const char *by = along == REPORT_TIME     ? d->time_label
-                     : along == REPORT_TOKENS ? d->tokens_label
-                                              : words[along];
+    hpc_report_x along = !p->other_x               ? d->x
+                         : d->x == HPC_REPORT_TIME ? HPC_REPORT_TOKENS
+                                                   : HPC_REPORT_TIME;
+    static const char *const words[HPC_REPORT_X_N] = {
+        [HPC_REPORT_TOKENS] = "tokens", [HPC_REPORT_TIME] = "time", [HPC_REPORT_STEP] = "steps"};
+    const char *by = along == HPC_REPORT_TIME     ? d->time_label
+                     : along == HPC_REPORT_TOKENS ? d->tokens_label
+                                                  : words[along];
     hpc_plot_series *series = hpc_arena_alloc(d->arena, 6 * (size_t)d->n, sizeof *series);
     int rc = HPC_OK;
     if (!series) return HPC_E_NOMEM;
@@ -330,7 +332,7 @@ static void choose_units(drawing *d)
     double time = 0, tokens = 0;
     for (int64_t k = 0; k < d->n; k++) {
         time = fmax(time, d->run[k].seconds[d->run[k].t.n - 1]);
-        tokens = fmax(tokens, report_last(&d->run[k], HPC_METRIC_TOKENS));
+        tokens = fmax(tokens, hpc_report_last(&d->run[k], HPC_METRIC_TOKENS));
     }
     d->time_unit = time >= 7200 ? 3600 : time >= 120 ? 60 : 1;
     d->time_label = time >= 7200 ? "hours" : time >= 120 ? "minutes" : "seconds";
@@ -340,7 +342,7 @@ static void choose_units(drawing *d)
                                       : "tokens";
 }
 
-const char *report_title(hpc_arena *a, const report_run *run, int64_t n)
+const char *report_title(hpc_arena *a, const hpc_report_run *run, int64_t n)
 {
     int64_t least = run[0].window, most = least;
     for (int64_t k = 1; k < n; k++) {
@@ -354,8 +356,8 @@ const char *report_title(hpc_arena *a, const report_run *run, int64_t n)
                           (long long)most);
 }
 
-int report_plots(report_panels *out, hpc_arena *a, const report_run *run, int64_t n, report_x x,
-                 int64_t points, int64_t hints)
+int report_plots(report_panels *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
+                 hpc_report_x x, int64_t points, int64_t hints)
 {
     drawing *d = hpc_arena_alloc(a, 1, sizeof *d);
     int rc = HPC_OK;
@@ -368,7 +370,7 @@ out:
     return rc;
 }
 
-int report_draw(const char *path, const report_run *run, int64_t n, report_x x)
+int hpc_report_draw(const char *path, const hpc_report_run *run, int64_t n, hpc_report_x x)
 {
     report_panels p;
     hpc_arena *a = hpc_arena_create(0);

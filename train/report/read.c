@@ -37,7 +37,7 @@ int report_smooth(double *out, const double *y, const double *skipped, int64_t n
 /* ---- one run --------------------------------------------------------------------- */
 
 /* Time without pauses, and the throughput of each step whose predecessor has a row. */
-static int derive(report_run *r)
+static int derive(hpc_report_run *r)
 {
     const hpc_metrics_table *t = &r->t;
     double *speed = t->column[HPC_METRIC_TOKENS_PER_S], seconds = 0;
@@ -74,7 +74,7 @@ static int median(double *out, const double *y, int64_t n)
     return HPC_OK;
 }
 
-static int aggregate(report_run *r)
+static int aggregate(hpc_report_run *r)
 {
     const hpc_metrics_table *t = &r->t;
     const double *validation = t->column[HPC_METRIC_VALIDATION_LOSS];
@@ -99,7 +99,7 @@ out:
     return rc;
 }
 
-int report_read(report_run *r, hpc_arena *a, const char *path, int64_t smooth)
+int hpc_report_read(hpc_report_run *r, hpc_arena *a, const char *path, int64_t smooth)
 {
     const char *file = hpc_arena_text(a, "%s/metrics.csv", path);
     int rc = HPC_OK;
@@ -117,7 +117,7 @@ out:
     return rc;
 }
 
-int report_read_config(report_run *r, hpc_arena *a)
+int hpc_report_read_config(hpc_report_run *r, hpc_arena *a)
 {
     const char *file = hpc_arena_text(a, "%s/config.json", r->path);
     if (!file) return HPC_E_NOMEM;
@@ -134,32 +134,32 @@ int report_read_config(report_run *r, hpc_arena *a)
     return r->warning ? HPC_OK : HPC_E_NOMEM;
 }
 
-void report_release(report_run *r)
+void hpc_report_release(hpc_report_run *r)
 {
     hpc_metrics_release(&r->t);
     hpc_free(r->seconds);
     hpc_json_free(r->config);
 }
 
-double report_last(const report_run *r, hpc_metric m)
+double hpc_report_last(const hpc_report_run *r, hpc_metric m)
 {
     return r->t.column[m][r->t.n - 1];
 }
 
-static bool is_usable(const report_run *r, int64_t row)
+static bool is_usable(const hpc_report_run *r, int64_t row)
 {
     return isfinite(r->t.column[HPC_METRIC_LOSS][row]) &&
            !(r->t.column[HPC_METRIC_SKIPPED][row] > 0);
 }
 
-int64_t report_diverged_row(const report_run *r)
+int64_t report_diverged_row(const hpc_report_run *r)
 {
     int64_t row = r->t.n - 1;
     while (row > 0 && !is_usable(r, row - 1)) row--;
     return row;
 }
 
-bool report_has_diverged(const report_run *r)
+bool report_has_diverged(const hpc_report_run *r)
 {
     int64_t lost = is_usable(r, r->t.n - 1) ? 0 : r->t.n - report_diverged_row(r);
     return lost >= DIVERGED || lost == r->t.n;
@@ -189,7 +189,8 @@ static const char *last_parts(hpc_arena *a, const char *path, int parts, bool *w
 }
 
 /* Compares runs by as many components as `parts`. */
-static int is_alone(bool *out, const report_run *run, int64_t n, int64_t k, int parts, hpc_arena *a)
+static int is_alone(bool *out, const hpc_report_run *run, int64_t n, int64_t k, int parts,
+                    hpc_arena *a)
 {
     bool whole;
     const char *own = last_parts(a, run[k].path, parts, &whole);
@@ -213,7 +214,7 @@ static const char *fit(hpc_arena *a, const char *text)
     return hpc_arena_text(a, "...%s", from);
 }
 
-static int label_run(report_run *run, int64_t n, int64_t k, hpc_arena *a)
+static int label_run(hpc_report_run *run, int64_t n, int64_t k, hpc_arena *a)
 {
     bool alone = false, whole = false;
     int rc = HPC_OK;
@@ -232,7 +233,7 @@ out:
 }
 
 /* name: the folder's, or the whole path where two folders share a name. */
-int report_name(report_run *run, int64_t n, hpc_arena *a)
+int hpc_report_name(hpc_report_run *run, int64_t n, hpc_arena *a)
 {
     for (int64_t k = 0; k < n; k++)
         if (!(run[k].name = last_part(a, run[k].path))) return HPC_E_NOMEM;

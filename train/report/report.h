@@ -1,8 +1,8 @@
 /*
  * report.h: training runs read back and compared: summary, tables, plots and an HTML page.
  *
- * The caller allocates the runs and releases each with report_release. Texts and tables live in the
- * arena of the call. Functions that return int return 0 or a negative code.
+ * The caller allocates the runs and releases each with hpc_report_release. Texts and tables live in
+ * the arena of the call. Functions that return int return 0 or a negative code.
  */
 #ifndef HPC_TRAIN_REPORT_H
 #define HPC_TRAIN_REPORT_H
@@ -11,9 +11,14 @@
 #include "runtime/plot/plot.h"
 #include "train/metrics.h"
 
-typedef enum report_x { REPORT_TOKENS, REPORT_TIME, REPORT_STEP, REPORT_X_N } report_x;
+typedef enum hpc_report_x {
+    HPC_REPORT_TOKENS,
+    HPC_REPORT_TIME,
+    HPC_REPORT_STEP,
+    HPC_REPORT_X_N
+} hpc_report_x;
 
-typedef struct report_run {
+typedef struct hpc_report_run {
     const char *path, *name; /* name: the folder's, or the path where two folders share a name */
     const char *label;       /* for people: the shortest end of the path that no other run has */
     hpc_metrics_table t;     /* TOKENS_PER_S is computed from tokens and step_ms */
@@ -25,32 +30,32 @@ typedef struct report_run {
     double tokens_per_s; /* median */
     hpc_json *config;    /* config.json; NULL: none, or not read */
     const char *warning; /* why a config.json was not used; NULL: none */
-} report_run;
+} hpc_report_run;
 
 /* ---- read.c: reading ---- */
-int report_read(report_run *r, hpc_arena *a, const char *path, int64_t smooth);
+int hpc_report_read(hpc_report_run *r, hpc_arena *a, const char *path, int64_t smooth);
 /* Reads the run's config.json, if it has one. A damaged file sets r->warning. */
-int report_read_config(report_run *r, hpc_arena *a);
-int report_name(report_run *run, int64_t n, hpc_arena *a); /* sets name and label */
-void report_release(report_run *r);
-double report_last(const report_run *r, hpc_metric m);
+int hpc_report_read_config(hpc_report_run *r, hpc_arena *a);
+int hpc_report_name(hpc_report_run *run, int64_t n, hpc_arena *a); /* sets name and label */
+void hpc_report_release(hpc_report_run *r);
+double hpc_report_last(const hpc_report_run *r, hpc_metric m);
 /* Its last five losses, or all of them, are not finite or belong to skipped steps. */
-bool report_has_diverged(const report_run *r);
+bool report_has_diverged(const hpc_report_run *r);
 /* The first row of those without a usable loss at the end of a diverged run. */
-int64_t report_diverged_row(const report_run *r);
+int64_t report_diverged_row(const hpc_report_run *r);
 /* Means of `window` rows around each row, of finite values in steps that were not skipped; NaN
  * without such values. The window shrinks at the beginning, where losses fall fast. out: n. */
 int report_smooth(double *out, const double *y, const double *skipped, int64_t n, int64_t window);
 
 /* ---- config.c: settings ---- */
 /* The value of a key of config.json as text; NULL: the run has no such key. */
-int report_setting(const char **out, const report_run *r, hpc_arena *a, const char *key);
+int report_setting(const char **out, const hpc_report_run *r, hpc_arena *a, const char *key);
 /* Keys of all runs, in the order of config.json. */
-int report_keys(hpc_texts *out, const report_run *run, int64_t n, hpc_arena *a);
+int report_keys(hpc_texts *out, const hpc_report_run *run, int64_t n, hpc_arena *a);
 /* Keys whose values differ between runs, without those of paths, output and checkpoints. */
-int report_differences(hpc_texts *out, const report_run *run, int64_t n, hpc_arena *a);
+int report_differences(hpc_texts *out, const hpc_report_run *run, int64_t n, hpc_arena *a);
 /* "hidden 32, layers 2, ...": main settings that all runs share. "": none. */
-int report_common(const char **out, const report_run *run, int64_t n, hpc_arena *a,
+int report_common(const char **out, const hpc_report_run *run, int64_t n, hpc_arena *a,
                   const hpc_texts *differences);
 
 /* ---- summary.c: what terminal and page begin with ---- */
@@ -61,16 +66,17 @@ typedef struct report_table { /* a row for each run; the first column is its lab
     bool *best;        /* rows * columns: the best of its column */
     int64_t rows, columns;
 } report_table;
-typedef struct report_summary {
+typedef struct hpc_report_summary {
     hpc_texts sentence;
     report_table results, differences; /* differences.columns 1: none */
-} report_summary;
-int report_summarise(report_summary *out, const report_run *run, int64_t n, hpc_arena *a);
+} hpc_report_summary;
+int hpc_report_summarise(hpc_report_summary *out, const hpc_report_run *run, int64_t n,
+                         hpc_arena *a);
 enum { REPORT_TEXT = 48 };
 const char *report_duration(char out[REPORT_TEXT], double seconds); /* "2.1 s", "3.5 h" */
 
 /* ---- text.c ---- */
-void report_text(hpc_buf *out, const report_summary *s, int width);
+void hpc_report_text(hpc_buf *out, const hpc_report_summary *s, int width);
 
 /* ---- plot.c ---- */
 typedef struct report_panels {
@@ -79,14 +85,15 @@ typedef struct report_panels {
     int64_t n;
 } report_panels;
 /* Lines of at most about `points` points; hints for at most `hints` positions. */
-int report_plots(report_panels *out, hpc_arena *a, const report_run *run, int64_t n, report_x x,
-                 int64_t points, int64_t hints);
+int report_plots(report_panels *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
+                 hpc_report_x x, int64_t points, int64_t hints);
 /* "5 runs, means of 6 to 20 steps" */
-const char *report_title(hpc_arena *a, const report_run *run, int64_t n);
+const char *report_title(hpc_arena *a, const hpc_report_run *run, int64_t n);
 /* Draws runs along x to a .png or .svg file. */
-int report_draw(const char *path, const report_run *run, int64_t n, report_x x);
+int hpc_report_draw(const char *path, const hpc_report_run *run, int64_t n, hpc_report_x x);
 
 /* ---- page.c ---- */
-int report_page(hpc_buf *out, hpc_arena *a, const report_run *run, int64_t n, report_x x);
+int hpc_report_page(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, int64_t n,
+                    hpc_report_x x);
 
 #endif

@@ -12,9 +12,9 @@ enum { SENTENCES = 8, NAMED = 8 /* settings in a sentence */ };
 
 typedef struct builder {
     hpc_arena *arena;
-    const report_run *run;
+    const hpc_report_run *run;
     int64_t n;
-    report_summary *out;
+    hpc_report_summary *out;
     hpc_texts differences;
     bool skips; /* some run skipped a step */
 } builder;
@@ -33,7 +33,7 @@ const char *report_duration(char out[REPORT_TEXT], double seconds)
     return out;
 }
 
-static int64_t planned(const report_run *r)
+static int64_t planned(const hpc_report_run *r)
 {
     const hpc_json *v = hpc_json_get(r->config, "steps");
     int64_t steps = 0;
@@ -41,17 +41,18 @@ static int64_t planned(const report_run *r)
     return steps;
 }
 
-static bool has_finished(const report_run *r)
+static bool has_finished(const hpc_report_run *r)
 {
     int64_t steps = planned(r);
-    return !report_has_diverged(r) && steps > 0 && report_last(r, HPC_METRIC_STEP) >= (double)steps;
+    return !report_has_diverged(r) && steps > 0 &&
+           hpc_report_last(r, HPC_METRIC_STEP) >= (double)steps;
 }
 
 /* "finished", "diverged at step 2", "step 800 of 2000"; "-": the planned number of steps is
  * unknown. */
-static const char *state_of(hpc_arena *a, const report_run *r)
+static const char *state_of(hpc_arena *a, const hpc_report_run *r)
 {
-    double step = report_last(r, HPC_METRIC_STEP);
+    double step = hpc_report_last(r, HPC_METRIC_STEP);
     if (report_has_diverged(r))
         return hpc_arena_text(a, "diverged at step %.0f",
                               r->t.column[HPC_METRIC_STEP][report_diverged_row(r)]);
@@ -60,7 +61,7 @@ static const char *state_of(hpc_arena *a, const report_run *r)
                           : "-";
 }
 
-static double best_step(const report_run *r)
+static double best_step(const hpc_report_run *r)
 {
     return isnan(r->best) ? (double)NAN : r->t.column[HPC_METRIC_STEP][r->best_row];
 }
@@ -104,20 +105,20 @@ static int say_states(builder *b, hpc_buf *text)
     return add_sentence(b, text);
 }
 
-typedef double (*value_of)(const report_run *r);
+typedef double (*value_of)(const hpc_report_run *r);
 
-static double loss_of(const report_run *r)
+static double loss_of(const hpc_report_run *r)
 {
     return report_has_diverged(r) ? (double)NAN : r->loss;
 }
 
-static double validation_of(const report_run *r)
+static double validation_of(const hpc_report_run *r)
 {
     return r->best;
 }
 
 /* Skipped steps are faster, so a diverged run is no measure. */
-static double speed_of(const report_run *r)
+static double speed_of(const hpc_report_run *r)
 {
     return report_has_diverged(r) ? (double)NAN : r->tokens_per_s;
 }
@@ -160,15 +161,15 @@ out:
 
 static int say_one(builder *b, hpc_buf *text)
 {
-    const report_run *r = &b->run[0];
+    const hpc_report_run *r = &b->run[0];
     char time[REPORT_TEXT];
     const char *state = state_of(b->arena, r);
-    double step = report_last(r, HPC_METRIC_STEP);
+    double step = hpc_report_last(r, HPC_METRIC_STEP);
     int rc = HPC_OK;
     if (!state) return HPC_E_NOMEM;
     hpc_buf_printf(text, "%s: %s%s%.0f step%s, %.0f tokens, %s.", r->label,
                    strcmp(state, "-") == 0 ? "" : state, strcmp(state, "-") == 0 ? "" : "; ", step,
-                   step == 1 ? "" : "s", report_last(r, HPC_METRIC_TOKENS),
+                   step == 1 ? "" : "s", hpc_report_last(r, HPC_METRIC_TOKENS),
                    report_duration(time, r->seconds[r->t.n - 1]));
     TRY(add_sentence(b, text));
     if (isnan(r->loss))
@@ -266,7 +267,7 @@ static const char *number(hpc_arena *a, const char *format, double v)
 
 static int add_result(builder *b, int64_t row)
 {
-    const report_run *r = &b->run[row];
+    const hpc_report_run *r = &b->run[row];
     const char **cell = &b->out->results.cell[row * RESULTS];
     hpc_arena *a = b->arena;
     char time[REPORT_TEXT];
@@ -275,8 +276,8 @@ static int add_result(builder *b, int64_t row)
     cell[LOSS] = number(a, fabs(r->loss) < 1e5 ? "%.4f" : "%.4g", r->loss);
     cell[VALIDATION] = number(a, fabs(r->best) < 1e5 ? "%.4f" : "%.4g", r->best);
     cell[AT] = number(a, "%.0f", best_step(r));
-    cell[STEPS] = number(a, "%.0f", report_last(r, HPC_METRIC_STEP));
-    cell[TOKENS] = number(a, "%.0f", report_last(r, HPC_METRIC_TOKENS));
+    cell[STEPS] = number(a, "%.0f", hpc_report_last(r, HPC_METRIC_STEP));
+    cell[TOKENS] = number(a, "%.0f", hpc_report_last(r, HPC_METRIC_TOKENS));
     cell[TIME] = hpc_arena_text(a, "%s", report_duration(time, r->seconds[r->t.n - 1]));
     cell[SPEED] = number(a, "%.0f", r->tokens_per_s);
     cell[SKIPPED] = number(a, "%.0f", b->skips ? (double)r->skipped : (double)NAN);
@@ -361,11 +362,12 @@ out:
     return rc;
 }
 
-int report_summarise(report_summary *out, const report_run *run, int64_t n, hpc_arena *a)
+int hpc_report_summarise(hpc_report_summary *out, const hpc_report_run *run, int64_t n,
+                         hpc_arena *a)
 {
     builder b = {.arena = a, .run = run, .n = n, .out = out};
     int rc;
-    *out = (report_summary){0};
+    *out = (hpc_report_summary){0};
     for (int64_t k = 0; k < n; k++) b.skips |= run[k].skipped > 0;
     TRY(report_differences(&b.differences, run, n, a));
     TRY(say_all(&b));

@@ -75,7 +75,7 @@ static void put_table(hpc_buf *out, const report_table *t, int width)
     }
 }
 
-void report_text(hpc_buf *out, const report_summary *s, int width)
+void hpc_report_text(hpc_buf *out, const hpc_report_summary *s, int width)
 {
     for (int64_t k = 0; k < s->sentence.n; k++) put_wrapped(out, s->sentence.item[k], width);
     put_table(out, &s->results, width);

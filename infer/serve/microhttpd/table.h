@@ -75,7 +75,7 @@ typedef struct hpc_httpd_table {
 
 /* The one symbol of the shared object. */
 #define HPC_HTTPD_SYMBOL "hpc_httpd_functions"
-extern const hpc_httpd_table hpc_httpd_functions;
+extern __attribute__((visibility("default"))) const hpc_httpd_table hpc_httpd_functions;
 
 #ifdef __cplusplus
 }

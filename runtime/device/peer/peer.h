@@ -33,7 +33,8 @@ typedef struct hpc_peer {
 } hpc_peer;
 
 #define HPC_PEER_SYMBOL "hpc_peers"
-extern const hpc_peer *const hpc_peers[]; /* ends with NULL */
+/* Ends with NULL. */
+extern __attribute__((visibility("default"))) const hpc_peer *const hpc_peers[];
 
 #ifdef __cplusplus
 }

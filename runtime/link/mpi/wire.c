@@ -177,7 +177,7 @@ static int peer(void *self, hpc_wire_peer what, float *recv, const float *values
     return MPI_Reduce_scatter_block(values, recv, n, MPI_FLOAT, MPI_SUM, w->measured);
 }
 
-extern const hpc_wire hpc_wire_mpi;
+extern __attribute__((visibility("default"))) const hpc_wire hpc_wire_mpi;
 const hpc_wire hpc_wire_mpi = {
     .version = HPC_WIRE_VERSION,
     .open = open_wire,

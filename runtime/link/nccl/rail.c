@@ -221,7 +221,7 @@ static int test(void *self, void *mark, bool *done, char why[HPC_RAIL_TEXT])
     return nccl_says(beside, r->comm, why);
 }
 
-extern const hpc_rail hpc_rail_nccl;
+extern __attribute__((visibility("default"))) const hpc_rail hpc_rail_nccl;
 const hpc_rail hpc_rail_nccl = {
     .version = HPC_RAIL_VERSION,
     .devices = devices,

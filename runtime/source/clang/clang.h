@@ -85,7 +85,7 @@ typedef struct hpc_clang {
 
 /* The one symbol of the shared object. */
 #define HPC_CLANG_SYMBOL "hpc_clang_table"
-extern const hpc_clang hpc_clang_table;
+extern __attribute__((visibility("default"))) const hpc_clang hpc_clang_table;
 
 #ifdef __cplusplus
 }

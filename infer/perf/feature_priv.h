@@ -1,24 +1,25 @@
 /*
- * sums.h: what is counted of the versions of one function, or of all of a change, before it becomes
- * a vector.
+ * feature_priv.h: sums of events over the versions of a function or of a change, from which its
+ * feature vector is computed.
  */
-#ifndef HPC_PERF_SUMS_H
-#define HPC_PERF_SUMS_H
+#ifndef HPC_PERF_FEATURE_PRIV_H
+#define HPC_PERF_FEATURE_PRIV_H
 
-#include "infer/perf/priv.h"
+#include "infer/perf/feature.h"
+#include "infer/perf/scan.h"
 
 typedef enum perf_measure { /* of an event */
                             PERF_COUNT,
-                            PERF_IN_LOOPS, /* how many are in a loop */
-                            PERF_INNER,    /* in an innermost one */
-                            PERF_WORK,     /* how often it is done, as a power of two */
+                            PERF_IN_LOOPS, /* those in a loop */
+                            PERF_INNER,    /* those in an innermost loop */
+                            PERF_WORK,     /* executions, as a power of two */
                             PERF_MEASURES
 } perf_measure;
-typedef enum perf_effect {                    /* what a change can do at most */
+typedef enum perf_effect {                    /* upper bound of the effect of a change */
                            PERF_EFFECT_NONE,  /* comments, white space */
-                           PERF_EFFECT_NAMES, /* of what is local */
+                           PERF_EFFECT_NAMES, /* of locals */
                            PERF_EFFECT_STRINGS,
-                           PERF_EFFECT_ORDER, /* the same tokens in another order: most often
+                           PERF_EFFECT_ORDER, /* same tokens in another order, mostly
                                                  declarations */
                            PERF_EFFECT_ANY
 } perf_effect;
@@ -49,11 +50,11 @@ typedef enum perf_special { /* features that count no event */
                             PERF_NESTING,
                             PERF_CONSTANTS,
                             PERF_CONSTANTS_GROWTH,
-                            PERF_LANGUAGE_CHANGED, /* 0: hpc_perf_language_put has them */
+                            PERF_LANGUAGE_CHANGED, /* 0: set by hpc_perf_language_put */
                             PERF_LANGUAGE_SLOWER,
                             PERF_WORK_CHANGE, /* as features */
                             PERF_WORK_SHARE,
-                            PERF_HEAT_KNOWN, /* these are heat.c's */
+                            PERF_HEAT_KNOWN, /* from here on: set by heat.c */
                             PERF_COLD,
                             PERF_HEAT,
                             PERF_HEAT_NEAR,
@@ -64,8 +65,8 @@ typedef enum perf_special { /* features that count no event */
 
 typedef struct perf_sums {
     double event[2][PERF_MEASURES][HPC_PERF_EVENTS]; /* of base, of head */
-    double special[PERF_SPECIALS];                   /* as they are summed, not yet as features */
-    double tokens, headers;                          /* changed; of them, in headers */
+    double special[PERF_SPECIALS];                   /* raw sums, not features */
+    double tokens, headers;                          /* changed; those in headers */
     double nesting[2];                               /* the deepest loop */
     perf_effect effect;
 } perf_sums;
@@ -76,13 +77,13 @@ bool perf_feature_is_special(int feature, perf_special *which);
 /* phrase.c: "30 tokens of code added", "more calls of other functions (+3)". */
 int perf_feature_say(hpc_buf *out, int feature, double value);
 
-/* view.c: 1: slower, -1: faster, 0: neither, by experience and without a model. */
+/* view.c: prior expectation without a model. 1: slower, -1: faster, 0: neither. */
 int perf_expected_effect(int feature, double value);
 
 bool perf_is_header(const char *path); /* feature.c */
-/* effect.c: of two versions of a function that differ in their code. */
+/* effect.c: compares two versions of a function with different code. */
 int perf_effect_of(perf_effect *out, const perf_scan *base, const perf_scan *head);
-/* shift.c: what differs in events goes to `out` as of function k. */
+/* shift.c: adds the differing events of function k to out. */
 int perf_shifts_find(hpc_perf_features *out, int64_t k, const perf_scan *base,
                      const perf_scan *head);
 int perf_word_add(size_t *at, hpc_perf_features *out, const hpc_perf_source *s, uint32_t from,
