@@ -28,6 +28,8 @@ def options():
     p.add_argument("--no-agreement", action="store_true")
     p.add_argument("--single", type=int, default=48, help="single tokens of --speed")
     p.add_argument("--turns", type=int, default=3)
+    p.add_argument("--ours", help="file that hpccoder reads in place of each MODEL, such as its exact f32 values")
+    p.add_argument("--theirs", help="the same for llama.cpp")
     p.add_argument("--library")
     p.add_argument("--build", default="build/release")
     return p.parse_args()
@@ -161,13 +163,13 @@ def build(o, folder):
 
 
 def one(o, program, model, folder):
-    llama = Llama(o, model)
+    llama = Llama(o, o.theirs or model)
     ids = llama.tokens(pathlib.Path(o.text).read_bytes(), o.tokens)
     path = pathlib.Path(folder, "tokens")
     path.write_bytes(struct.pack(f"{len(ids)}i", *ids))
     line, good = f"{pathlib.Path(model).name:32}", True
     if not o.no_agreement:
-        same, divergence, ours, theirs = compare(o, program, model, llama, ids, str(path))
+        same, divergence, ours, theirs = compare(o, program, o.ours or model, llama, ids, str(path))
         name = pathlib.Path(model).name
         good = same >= (o.least_half if re.search(r"\bf16", name) else o.least)
         line += f" {100 * same:6.2f} %  KL {divergence:.6f}  loss {ours:.4f} / {theirs:.4f}"
