@@ -69,6 +69,8 @@ int complete_print_json(completing *x)
     hpc_json_put_int(&w, "line", x->spot.line);
     hpc_json_put_int(&w, "col", x->spot.col);
     hpc_json_put_text(&w, "model", x->model);
+    hpc_json_put_text(&w, "converted",
+                      hpc_engine_facts_of(hpc_completer_engine(x->completer)).note);
     hpc_json_put_text(&w, "passages", x->passages ? x->known : NULL);
     hpc_json_open(&w, "completions", '[');
     for (int64_t k = 0; k < m->n; k++) put_completion(&w, &m->item[k]);
@@ -128,6 +130,12 @@ static void remark_engine(const hpc_engine *e)
             "private memory\n",
             c->family, (long long)hpc_model_config_params(c), f.mapped ? "mapped" : "loaded",
             f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
+}
+
+static void remark_weights(const completing *x)
+{
+    const char *note = hpc_engine_facts_of(hpc_completer_engine(x->completer)).note;
+    if (note) fprintf(stderr, "hpccoder complete: %s: %s\n", x->model, note);
 }
 
 static void put_rate(hpc_buf *out, const char *before, double rate)
@@ -207,6 +215,7 @@ static void remark_end(const completing *x)
 void complete_remark(const completing *x)
 {
     const hpc_completions *m = &x->made;
+    if (!x->o->quiet) remark_weights(x);
     if (!x->o->quiet) remark_limits(x);
     if (!x->o->quiet) remark_base(x);
     if (!x->o->quiet) remark_end(x);

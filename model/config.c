@@ -103,9 +103,9 @@ static int check_kinds(const hpc_model_config *c)
         return hpc_fail(HPC_E_ARG, "dropout=%g must be in [0, 1)", c->dropout);
     if (!(c->init_std >= 0 && isfinite(c->init_std)))
         return hpc_fail(HPC_E_ARG, "init-std=%g must be at least 0", c->init_std);
-    if (!hpc_dtype_get(c->dtype)->real || hpc_dtype_get(c->dtype)->quantised)
-        return hpc_fail(HPC_E_ARG, "dtype=%s: expected f32, bf16, f16 or f64",
-                        hpc_dtype_get(c->dtype)->name);
+    const hpc_dtype_info *info = hpc_dtype_get(c->dtype);
+    if (!info->real || info->quantised || info->held != c->dtype)
+        return hpc_fail(HPC_E_ARG, "dtype=%s: expected f32, bf16, f16 or f64", info->name);
     return HPC_OK;
 }
 

@@ -98,14 +98,33 @@ static bool says(const hpc_json *v, bool neutral)
     return hpc_json_kind_of(v) != HPC_JSON_BOOL || hpc_json_bool(&yes, v, "") < 0 || yes != neutral;
 }
 
+static bool word_is(const hpc_json *o, const char *key, const char *wanted, bool absent)
+{
+    const hpc_json *v = hpc_json_get(o, key);
+    const char *word;
+    if (!given(v)) return absent;
+    return hpc_json_kind_of(v) == HPC_JSON_TEXT && hpc_json_text(&word, v, key) >= 0 &&
+           strcmp(word, wanted) == 0;
+}
+
+/* f8_e4m3 with scales of blocks, as DeepSeek and Qwen publish it; activations stay as they are. */
+static int check_quantization(const hpc_json *q)
+{
+    if (!given(q) || (word_is(q, "quant_method", "fp8", false) && word_is(q, "fmt", "e4m3", true) &&
+                      hpc_json_kind_of(hpc_json_get(q, "weight_block_size")) == HPC_JSON_LIST))
+        return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "quantization_config: models with it are not supported; only quant_method fp8 "
+                    "with fmt e4m3 and weight_block_size is read, and GGUF files are");
+}
+
 /* Rejects keys that would change the result, unless absent, null or neutral. */
 static int check_keys(const hpc_json *o)
 {
     static const struct {
         const char *key;
         bool neutral;
-    } refused[] = {{"quantization_config", false},
-                   {"num_local_experts", false},
+    } refused[] = {{"num_local_experts", false},
                    {"num_experts", false},
                    {"n_routed_experts", false},
                    {"attn_logit_softcapping", false},
@@ -126,7 +145,7 @@ static int check_keys(const hpc_json *o)
         if (says(hpc_json_get(o, refused[k].key), refused[k].neutral))
             return hpc_fail(HPC_E_UNSUPPORTED, "%s: models with it are not supported",
                             refused[k].key);
-    return HPC_OK;
+    return check_quantization(hpc_json_get(o, "quantization_config"));
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */

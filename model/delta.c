@@ -62,6 +62,9 @@ static int open_base(model_file *f)
                      "%s holds differences from %s, which is not in its folder: put it there",
                      f->path, name));
     TRY(hpc_gguf_open(&f->gguf, path.data));
+    if (model_gguf_parts(f->gguf) > 1)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: differences from a split model are not supported",
+                     f->path));
     hash_text(is, f->gguf);
     if (strcmp(is, hash) != 0)
         TRY(hpc_fail(
@@ -296,7 +299,7 @@ int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "--delta-from: export the run without it first, which merges its adapters"));
     TRY(model_file_open(&f, o->base));
-    if (!f.gguf || f.delta)
+    if (!f.gguf || f.delta || model_gguf_parts(f.gguf) > 1)
         TRY(hpc_fail(HPC_E_ARG, "--delta-from %s is not a FILE.gguf with a whole model", o->base));
     TRY(model_file_config(&of_base, &f));
     TRY(check_alike(o->base, c, &of_base));

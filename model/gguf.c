@@ -2,44 +2,26 @@
  * gguf.c: reads GGUF files: key/value pairs, tensor descriptions and tensor data.
  *
  * The file is mapped. Opening checks everything (limits: model.h), so later reads are plain memory
- * accesses. gguf_config.c interprets the keys; gguf_write.c writes files.
+ * accesses. gguf_split.c joins the parts of a split model, gguf_config.c interprets the keys,
+ * gguf_write.c writes files.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "model/priv.h"
+#include "model/gguf_priv.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are read where they lie");
 
 enum {
     KEY_MOST = 65535,
     NAME_MOST = 127,
-    RANK_MOST = 4,
     ALIGN_LEAST = 8,
     ALIGN_MOST = 65536,
     VALUE_LEAST = 8 + 1 + 4 + 1,      /* bytes that a key and its value take */
     TENSOR_LEAST = 8 + 1 + 4 + 4 + 8, /* and a tensor's entry */
     VERSION_LEAST = 2,
-    VERSION_MOST = 3
-};
-
-typedef struct entry {
-    const char *name;
-    const model_gguf_type *type;
-    int rank;
-    int64_t extent[RANK_MOST]; /* ours: the last one is contiguous */
-    uint64_t from, bytes;      /* in the data */
-} entry;
-
-struct hpc_gguf {
-    hpc_file_view view;
-    hpc_arena *arena; /* names, and the two lists */
-    hpc_map *keys, *names;
-    hpc_gguf_value *value;
-    entry *entry;
-    int64_t values, n;
-    const uint8_t *data;
-    char path[512]; /* for messages */
+    VERSION_MOST = 3,
+    KNOWN = 320 /* characters of a list of types */
 };
 
 /* Blocks and their bytes; ours -1: known by size alone. */
@@ -47,13 +29,13 @@ static const model_gguf_type types[] = {
     {0, "F32", 1, 4, HPC_F32},
     {1, "F16", 1, 2, HPC_F16},
     {2, "Q4_0", 32, 18, HPC_Q4_0},
-    {3, "Q4_1", 32, 20, -1},
-    {6, "Q5_0", 32, 22, -1},
-    {7, "Q5_1", 32, 24, -1},
+    {3, "Q4_1", 32, 20, HPC_Q4_1},
+    {6, "Q5_0", 32, 22, HPC_Q5_0},
+    {7, "Q5_1", 32, 24, HPC_Q5_1},
     {8, "Q8_0", 32, 34, HPC_Q8_0},
     {9, "Q8_1", 32, 40, -1},
-    {10, "Q2_K", 256, 84, -1},
-    {11, "Q3_K", 256, 110, -1},
+    {10, "Q2_K", 256, 84, HPC_Q2_K},
+    {11, "Q3_K", 256, 110, HPC_Q3_K},
     {12, "Q4_K", 256, 144, HPC_Q4_K},
     {13, "Q5_K", 256, 176, HPC_Q5_K},
     {14, "Q6_K", 256, 210, HPC_Q6_K},
@@ -62,10 +44,10 @@ static const model_gguf_type types[] = {
     {17, "IQ2_XS", 256, 74, -1},
     {18, "IQ3_XXS", 256, 98, -1},
     {19, "IQ1_S", 256, 50, -1},
-    {20, "IQ4_NL", 32, 18, -1},
+    {20, "IQ4_NL", 32, 18, HPC_IQ4_NL},
     {21, "IQ3_S", 256, 110, -1},
     {22, "IQ2_S", 256, 82, -1},
-    {23, "IQ4_XS", 256, 136, -1},
+    {23, "IQ4_XS", 256, 136, HPC_IQ4_XS},
     {24, "I8", 1, 1, -1},
     {25, "I16", 1, 2, -1},
     {26, "I32", 1, 4, HPC_I32},
@@ -76,6 +58,9 @@ static const model_gguf_type types[] = {
     {34, "TQ1_0", 256, 54, -1},
     {35, "TQ2_0", 256, 66, -1},
     {39, "MXFP4", 32, 17, -1},
+    {40, "NVFP4", 64, 36, -1},
+    {41, "Q1_0", 128, 18, -1},
+    {42, "Q2_0", 64, 18, -1},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -231,6 +216,20 @@ out:
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
+/* Which matrices are read, and how to get them. */
+static const char *known_types(char out[KNOWN])
+{
+    out[0] = '\0';
+    for (int k = 0; k < TYPES; k++)
+        if (types[k].ours >= 0 && hpc_dtype_get((hpc_dtype)types[k].ours)->real)
+            snprintf(out + strlen(out), KNOWN - strlen(out), "%s%s", out[0] ? ", " : "",
+                     types[k].name);
+    snprintf(out + strlen(out), KNOWN - strlen(out),
+             " are read: get the model in one of them, or convert its f16 file with llama-quantize "
+             "FILE.gguf OUT.gguf Q4_K_M");
+    return out;
+}
+
 static int find_type(const model_gguf_type **out, const reader *r, uint32_t number)
 {
     for (int k = 0; k < TYPES; k++)
@@ -238,18 +237,19 @@ static int find_type(const model_gguf_type **out, const reader *r, uint32_t numb
             *out = &types[k];
             return HPC_OK;
         }
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %s has the unknown type %u", r->g->path, r->where,
-                    (unsigned)number);
+    char line[KNOWN];
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %s has the unknown type %u; %s", r->g->path, r->where,
+                    (unsigned)number, known_types(line));
 }
 
 /* Files have the contiguous extent first. */
-static int read_shape(entry *e, reader *r)
+static int read_shape(gguf_entry *e, reader *r)
 {
     uint32_t rank;
     int64_t n = 1, others = 1; /* product of nonzero extents: callers may multiply them */
     int rc = HPC_OK;
     TRY(take_number(&rank, r, sizeof rank));
-    if (rank > RANK_MOST) TRY(bad(r, "it has more than 4 extents"));
+    if (rank > GGUF_RANK_MOST) TRY(bad(r, "it has more than 4 extents"));
     e->rank = (int)rank;
     for (int k = e->rank; k-- > 0;) {
         TRY(take_number(&e->extent[k], r, sizeof e->extent[k]));
@@ -263,13 +263,14 @@ out:
     return rc;
 }
 
-static int read_entry(entry *e, reader *r)
+static int read_entry(gguf_entry *e, reader *r)
 {
     uint32_t number;
     int rc = HPC_OK;
     r->where = "the list of tensors";
     TRY(take_name(&e->name, r, NAME_MOST));
     look_at(r, "tensor", e->name);
+    e->file = r->g;
     TRY(read_shape(e, r));
     TRY(take_number(&number, r, sizeof number));
     TRY(find_type(&e->type, r, number));
@@ -302,7 +303,7 @@ static int check_places(reader *r, uint64_t data_bytes, uint64_t align)
 {
     uint64_t at = 0;
     for (int64_t k = 0; k < r->g->n; k++) {
-        const entry *e = &r->g->entry[k];
+        const gguf_entry *e = &r->g->entry[k];
         look_at(r, "tensor", e->name);
         if (e->from % align != 0) return bad(r, "its offset is not aligned");
         if (e->from < at) return bad(r, "it overlaps the previous one");
@@ -370,14 +371,17 @@ static int read_align(uint64_t *out, const hpc_gguf *g)
                     (long long)align, ALIGN_LEAST, ALIGN_MOST);
 }
 
-static int check_parts(const hpc_gguf *g)
+static int read_split(hpc_gguf *g)
 {
-    int64_t parts;
-    int rc = model_gguf_int(&parts, g, "split.count", 0);
-    if (rc < 0 || parts <= 1) return rc;
-    return hpc_fail(HPC_E_UNSUPPORTED,
-                    "%s: key split.count: the file is one of %lld parts; merge them first", g->path,
-                    (long long)parts);
+    int rc = HPC_OK;
+    TRY(model_gguf_int(&g->split_n, g, "split.count", 0));
+    TRY(model_gguf_int(&g->split_no, g, "split.no", 0));
+    if (g->split_n < 0 || g->split_n > UINT16_MAX || g->split_no < 0 ||
+        (g->split_no > 0 && g->split_no >= g->split_n))
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: keys split.no, split.count: part %lld of %lld", g->path,
+                     (long long)g->split_no, (long long)g->split_n));
+out:
+    return rc;
 }
 
 static int parse(hpc_gguf *g, const void *data, size_t bytes, size_t file_bytes)
@@ -392,7 +396,7 @@ static int parse(hpc_gguf *g, const void *data, size_t bytes, size_t file_bytes)
     TRY(read_counts(&r));
     TRY(read_values(&r));
     TRY(read_align(&align, g));
-    TRY(check_parts(g));
+    TRY(read_split(g));
     TRY(read_entries(&r));
     start = (r.at + align - 1) / align * align;
     if (start > file_bytes) start = file_bytes; /* without data, files end here */
@@ -402,8 +406,8 @@ out:
     return rc;
 }
 
-int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
-                     const char *name)
+static int parse_file(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
+                      const char *name)
 {
     hpc_gguf *g = hpc_alloc(1, sizeof *g);
     *out = NULL;
@@ -417,13 +421,25 @@ int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file
     return rc;
 }
 
-int hpc_gguf_open(hpc_gguf **out, const char *path)
+int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
+                     const char *name)
+{
+    int rc = parse_file(out, data, bytes, file_bytes, name);
+    if (rc < 0 || (*out)->split_n <= 1) return rc;
+    rc = hpc_fail(HPC_E_UNSUPPORTED, "%s: key split.count: the file is one of %lld parts", name,
+                  (long long)(*out)->split_n);
+    hpc_gguf_close(*out);
+    *out = NULL;
+    return rc;
+}
+
+int model_gguf_open_file(hpc_gguf **out, const char *path)
 {
     hpc_file_view view = {0};
     *out = NULL;
     int rc = hpc_file_open(&view, path);
     if (rc < 0) return rc;
-    rc = model_gguf_parse(out, view.data, view.bytes, view.bytes, path);
+    rc = parse_file(out, view.data, view.bytes, view.bytes, path);
     if (rc < 0)
         hpc_file_close(&view);
     else
@@ -431,9 +447,17 @@ int hpc_gguf_open(hpc_gguf **out, const char *path)
     return rc;
 }
 
+int hpc_gguf_open(hpc_gguf **out, const char *path)
+{
+    int rc = model_gguf_open_file(out, path);
+    return rc < 0 ? rc : model_gguf_join(out, path);
+}
+
 void hpc_gguf_close(hpc_gguf *g)
 {
     if (!g) return;
+    for (int64_t k = 1; k < g->part_n; k++) hpc_gguf_close(g->part[k]);
+    hpc_free(g->part);
     hpc_map_free(g->keys);
     hpc_map_free(g->names);
     hpc_arena_free(g->arena);
@@ -451,6 +475,19 @@ const char *model_gguf_path(const hpc_gguf *g)
 const hpc_file_view *model_gguf_view(const hpc_gguf *g)
 {
     return &g->view;
+}
+
+int64_t model_gguf_parts(const hpc_gguf *g)
+{
+    return g->part_n > 0 ? g->part_n : 1;
+}
+
+const hpc_file_view *model_gguf_view_of(const hpc_gguf *g, const char *name)
+{
+    uint64_t i;
+    bool found = hpc_map_get(g->names, name, strlen(name), &i);
+    hpc_assert(found);
+    return &g->entry[i].file->view;
 }
 
 const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i)
@@ -482,13 +519,16 @@ bool model_gguf_has(const hpc_gguf *g, const char *name)
 int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i)
 {
     hpc_assert(i >= 0 && i < g->n);
-    const entry *e = &g->entry[i];
-    *out = (hpc_stored_tensor){
-        .name = e->name, .rank = e->rank, .data = g->data + e->from, .bytes = (size_t)e->bytes};
+    const gguf_entry *e = &g->entry[i];
+    *out = (hpc_stored_tensor){.name = e->name,
+                               .rank = e->rank,
+                               .data = e->file->data + e->from,
+                               .bytes = (size_t)e->bytes};
     memcpy(out->extent, e->extent, sizeof e->extent);
+    char line[KNOWN];
     if (e->type->ours < 0)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s has type %s, which is not supported",
-                        g->path, e->name, e->type->name);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s has type %s, which is not read; %s",
+                        e->file->path, e->name, e->type->name, known_types(line));
     out->dtype = (hpc_dtype)e->type->ours;
     return HPC_OK;
 }

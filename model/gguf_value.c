@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/priv.h"
+#include "model/gguf_priv.h"
 
 static int missing(const hpc_gguf *g, const char *key)
 {

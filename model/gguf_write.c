@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "model/priv.h"
+#include "model/gguf_priv.h"
 
 enum { VERSION = 3, NAME_MOST = 63, RANK_MOST = 4 }; /* limits of other readers */
 

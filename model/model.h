@@ -155,8 +155,8 @@ double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaR
 typedef struct hpc_safetensors hpc_safetensors;
 typedef struct hpc_stored_tensor {
     const char *name;
-    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, and blocks from GGUF. For other types, _at
-                        and _find return an error */
+    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, F8_E4M3, and blocks from GGUF. For other
+                        types, _at and _find return an error */
     int rank;        /* at most 8 */
     int64_t extent[8];
     const void *data; /* mapped; NULL in a list to write */
@@ -180,7 +180,7 @@ int hpc_safetensors_save(const char *path, const hpc_stored_tensor *list, int64_
  * untrusted. Opening checks that keys (at most 65535 bytes) and names (at most 127) are printable
  * ASCII and unique, lists are not nested, and the alignment is a power of two from 8 to 65536.
  * Tensors have at most 4 extents. Their data is aligned, in order, and leaves no other gaps or
- * trailing bytes. One part of a split model is rejected. */
+ * trailing bytes. Any part of a split model opens all its parts, which must be in one folder. */
 typedef struct hpc_gguf hpc_gguf;
 typedef enum hpc_gguf_kind { /* numbered as in the file */
                              HPC_GGUF_U8,
@@ -232,10 +232,11 @@ int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
 int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c);
 
 /* Opens model.safetensors, the parts listed in model.safetensors.index.json, or a GGUF file of c's
- * architecture with tensors of f32, f16, bf16, q8_0, q4_0, q4_K, q5_K and q6_K. A tensor of c that
- * is missing or has another shape is HPC_E_FORMAT. A tensor unknown to c is HPC_E_UNSUPPORTED;
- * known buffers and unused heads are ignored. A missing class head is not an error
- * (hpc_weights_has): the caller initialises it. */
+ * architecture. GGUF tensors are f32, f16, bf16 or a block format of device.h. Matrices of
+ * safetensors may be F8_E4M3 with scales of blocks in NAME_scale_inv. A tensor of c that is missing
+ * or has another shape is HPC_E_FORMAT. A tensor unknown to c is HPC_E_UNSUPPORTED; known buffers
+ * and unused heads are ignored. A missing class head is not an error (hpc_weights_has): the caller
+ * initialises it. */
 typedef struct hpc_weights hpc_weights;
 int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c);
 void hpc_weights_close(hpc_weights *w);
@@ -243,6 +244,9 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
 /* Reads all of t as f32 in our layout: splits fused tensors, undoes transposition and the pairing
  * of rotary rows, and unpacks blocks. */
 int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
+/* Appends which matrices ops cannot take as stored, and in which type they are held; nothing if
+ * there are none. */
+int hpc_weights_note(hpc_buf *out, const hpc_weights *w);
 /* Writes config.json, generation_config.json and model.safetensors (parts of at most part_bytes; 0:
  * 5 GB) with the family's names and fused tensors. `read` gives tensor t as f32; adapters are
  * merged. An existing config.json is removed first and the new one is written last, so a failed

@@ -115,6 +115,8 @@ typedef struct model_source {
     const hpc_file_view *view; /* the file that holds t */
     int64_t rows, cols;        /* in our layout; cols 1: a vector */
     const uint8_t *delta;      /* differences to add when reading, or NULL */
+    hpc_stored_tensor scale;   /* of blocks of f8_e4m3; data NULL: none */
+    int64_t scale_block[2];    /* rows and columns that one scale multiplies */
     bool vector;               /* `delta` belongs to a vector */
 } model_source;
 int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t);
@@ -123,6 +125,8 @@ void model_source_read(float *out, const model_source *s, int64_t first, int64_t
  * (asserted). model_source_rows returns their address, or NULL if they are not contiguous in our
  * order. */
 void model_source_copy(void *out, const model_source *s, int64_t first, int64_t n);
+/* HPC_E_FORMAT if the factor of a block in these rows is not finite. */
+int model_source_check(const model_source *s, int64_t first, int64_t n);
 const void *model_source_rows(const model_source *s, int64_t first, int64_t n);
 /* Lets the kernel drop the pages of rows that have been read; of a transposed tensor, all pages. */
 void model_source_drop(const model_source *s, int64_t first, int64_t n);
@@ -172,23 +176,16 @@ const char *model_safetensors_dtype(hpc_dtype dtype);
 enum { MODEL_GGUF_ALIGN = 32 };
 #define MODEL_GGUF_TOKENIZER_MODEL "hpccoder.tokenizer.model"
 #define MODEL_GGUF_TOKENIZER_JSON  "tokenizer.huggingface.json"
-typedef struct model_gguf_type {
-    uint32_t number;
-    const char *name;
-    int64_t block;
-    size_t bytes; /* per block */
-    int ours;     /* hpc_dtype, or -1 */
-} model_gguf_type;
-const model_gguf_type *model_gguf_type_of(hpc_dtype dtype); /* NULL: no such type */
-size_t model_gguf_kind_bytes(int kind); /* size of a number; 0: string or list */
 /* Like model_safetensors_parse. To parse a header alone, pass the size of the whole file as
  * file_bytes; otherwise file_bytes equals bytes. */
 int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
                      const char *name);
 const char *model_gguf_path(const hpc_gguf *g);
-const hpc_file_view *model_gguf_view(const hpc_gguf *g);
-const char *model_gguf_name(const hpc_gguf *g, int64_t i); /* of a tensor */
-bool model_gguf_has(const hpc_gguf *g, const char *name);  /* the same */
+const hpc_file_view *model_gguf_view(const hpc_gguf *g); /* of a split model: the first file */
+const hpc_file_view *model_gguf_view_of(const hpc_gguf *g, const char *name); /* of a tensor */
+int64_t model_gguf_parts(const hpc_gguf *g);                                  /* files */
+const char *model_gguf_name(const hpc_gguf *g, int64_t i);                    /* of a tensor */
+bool model_gguf_has(const hpc_gguf *g, const char *name);                     /* the same */
 /* Reads a value; an absent key gives the fallback, or fails with MODEL_REQUIRED. A string is
  * truncated to `room`, unprintable characters become '?', and an absent one is "". */
 int model_gguf_int(int64_t *out, const hpc_gguf *g, const char *key, int64_t fallback);

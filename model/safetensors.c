@@ -39,10 +39,14 @@ static const struct {
     const char *name;
     uint64_t bytes;
     int ours;
-} dtypes[] = {{"F32", 4, HPC_F32}, {"F16", 2, HPC_F16}, {"BF16", 2, HPC_BF16}, {"F64", 8, HPC_F64},
-              {"I32", 4, HPC_I32}, {"I64", 8, HPC_I64}, {"I16", 2, -1},        {"I8", 1, -1},
-              {"U8", 1, -1},       {"U16", 2, -1},      {"U32", 4, -1},        {"U64", 8, -1},
-              {"BOOL", 1, -1},     {"F8_E4M3", 1, -1},  {"F8_E5M2", 1, -1}};
+} dtypes[] = {{"F32", 4, HPC_F32},   {"F16", 2, HPC_F16},
+              {"BF16", 2, HPC_BF16}, {"F64", 8, HPC_F64},
+              {"I32", 4, HPC_I32},   {"I64", 8, HPC_I64},
+              {"I16", 2, -1},        {"I8", 1, -1},
+              {"U8", 1, -1},         {"U16", 2, -1},
+              {"U32", 4, -1},        {"U64", 8, -1},
+              {"BOOL", 1, -1},       {"F8_E4M3", 1, HPC_F8_E4M3},
+              {"F8_E5M2", 1, -1}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 const char *model_safetensors_dtype(hpc_dtype dtype)
@@ -257,8 +261,9 @@ int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t
     memcpy(out->extent, e->extent, sizeof out->extent);
     if (e->dtype < 0 || dtypes[e->dtype].ours < 0)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: tensor %.200s has dtype %.20s, which is not supported", s->path,
-                        e->name, e->spelling);
+                        "%s: tensor %.200s has dtype %.20s, which is not read; F32, F16, BF16, F64 "
+                        "and F8_E4M3 with scales of blocks are: convert the model to bf16",
+                        s->path, e->name, e->spelling);
     out->dtype = (hpc_dtype)dtypes[e->dtype].ours;
     return HPC_OK;
 }

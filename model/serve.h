@@ -48,13 +48,14 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
 hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d);
 /* Converts and packs plain f32 into a parameter's state; `bytes` has hpc_type_bytes(type). */
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from);
-/* Stored type of a matrix if its rows can be used unchanged; else f32. A quantised matrix with a
- * delta is q8_0. */
+/* Stored type of a matrix if its rows can be used unchanged; the type that holds it if ops do not
+ * take the stored one; f32 if it is transposed. A quantised matrix with a delta is q8_0. */
 hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t);
 /* Type to hold a matrix of w in when `d` is requested: hpc_serve_dtype, or the stored type for
  * HPC_DTYPE_N. If rows are not whole blocks of that type, q8_0; if not of q8_0, f16. */
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d);
-/* Like hpc_serve_pack, from a file; copies bytes unchanged if the types agree. */
+/* Like hpc_serve_pack, from a file; copies bytes unchanged if the types agree. HPC_E_FORMAT: the
+ * scale of a block is not finite. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t);
 /* Writes c's rotary frequencies to the state of e, which runs p; does nothing with learned

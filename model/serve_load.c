@@ -17,7 +17,8 @@ typedef struct place {
     model_source from;
     const hpc_type *type;
     uint8_t *to;
-    bool alike; /* already stored in the destination type, row by row */
+    bool alike;    /* already stored in the destination type, row by row */
+    bool converts; /* stored in blocks that become the destination type without f32 */
     int64_t chunk_rows, chunks;
 } place;
 
@@ -47,9 +48,11 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     int rc = model_source_of(&out->from, w, t);
     out->type = type;
     out->to = to;
-    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype &&
-                 !out->from.delta;
     if (rc < 0) return rc;
+    const hpc_dtype_info *info = hpc_dtype_get(out->from.t.dtype);
+    bool by_rows = t->rank == 2 && !out->from.s.transposed && !out->from.delta;
+    out->alike = by_rows && out->from.t.dtype == type->dtype;
+    out->converts = by_rows && !out->alike && info->quantised && info->held == type->dtype;
     out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
     if (out->chunk_rows == 0) out->chunk_rows = step_of(out);
     out->chunks = (out->from.rows + out->chunk_rows - 1) / out->chunk_rows;
@@ -68,7 +71,11 @@ static const void *plain_rows(const place *p, const scratch *s, void *direct, in
     const void *there = p->alike ? model_source_rows(&p->from, r, n) : NULL;
     if (there) return there;
     void *out = direct ? direct : s->rows;
-    if (p->alike) {
+    if (p->converts) {
+        const void *blocks = model_source_rows(&p->from, r, n);
+        if (!blocks) model_source_copy(s->x, &p->from, r, n);
+        hpc_hold_blocks(out, blocks ? blocks : s->x, p->from.t.dtype, n * p->from.cols);
+    } else if (p->alike) {
         model_source_copy(out, &p->from, r, n);
     } else {
         model_source_read(s->x, &p->from, r, n);
@@ -77,8 +84,10 @@ static const void *plain_rows(const place *p, const scratch *s, void *direct, in
     return out;
 }
 
-static void move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
+static int move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
 {
+    int rc = model_source_check(&p->from, r, n);
+    if (rc < 0) return rc;
     uint8_t *to = p->to + (size_t)r * row_bytes(p);
     bool panel = p->type->pack == HPC_PANEL16;
     const void *rows = plain_rows(p, s, panel ? NULL : to, r, n);
@@ -86,15 +95,20 @@ static void move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
         hpc_panel16(to, rows, (hpc_dtype)p->type->dtype, n, p->from.cols);
     else if (rows != to)
         memcpy(to, rows, (size_t)n * row_bytes(p));
+    return HPC_OK;
 }
 
 /* Moves one chunk, then drops its file pages. */
-static void move_chunk(const place *p, const scratch *s, int64_t chunk)
+static int move_chunk(const place *p, const scratch *s, int64_t chunk)
 {
     int64_t step = step_of(p), first = chunk * p->chunk_rows, end = first + p->chunk_rows;
     if (end > p->from.rows) end = p->from.rows;
-    for (int64_t r = first; r < end; r += step) move_rows(p, s, r, end - r < step ? end - r : step);
+    int rc = HPC_OK;
+    for (int64_t r = first; r < end; r += step)
+        TRY(move_rows(p, s, r, end - r < step ? end - r : step));
     model_source_drop(&p->from, first, end - first);
+out:
+    return rc;
 }
 
 static void scratch_release(scratch *s)
@@ -119,7 +133,7 @@ int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
     int rc;
     TRY(find(&p, w, t, type, bytes));
     TRY(scratch_create(&s, step_most(&p)));
-    for (int64_t k = 0; k < p.chunks; k++) move_chunk(&p, &s, k);
+    for (int64_t k = 0; k < p.chunks; k++) TRY(move_chunk(&p, &s, k));
 out:
     scratch_release(&s);
     return rc;
@@ -133,7 +147,7 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
         return HPC_F32;
     }
     if (s.delta && hpc_dtype_get(s.t.dtype)->quantised) return HPC_Q8_0; /* packed fast, and well */
-    return s.s.transposed ? HPC_F32 : s.t.dtype;
+    return s.s.transposed ? HPC_F32 : hpc_dtype_get(s.t.dtype)->held;
 }
 
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)
@@ -165,7 +179,8 @@ static int load_share(int worker, int workers, void *user)
         int64_t at = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
         while (k < l->n && at >= before + l->place[k].chunks) before += l->place[k++].chunks;
         if (k == l->n) return HPC_OK;
-        move_chunk(&l->place[k], &l->scratch[worker], at - before);
+        int rc = move_chunk(&l->place[k], &l->scratch[worker], at - before);
+        if (rc < 0) return rc;
     }
 }
 

@@ -154,12 +154,58 @@ static int find(hpc_stored_tensor *out, const hpc_weights *w, const model_stored
     return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is missing", w->dir, s->name);
 }
 
+/* The scales of a matrix in f8_e4m3, one for each block, in the tensor NAME_scale_inv. */
+static int find_scale(hpc_stored_tensor *out, const hpc_weights *w, const hpc_stored_tensor *t)
+{
+    char name[192];
+    uint64_t file = 0;
+    int rc = HPC_OK;
+    *out = (hpc_stored_tensor){0};
+    if (t->dtype != HPC_F8_E4M3) return HPC_OK;
+    snprintf(name, sizeof name, "%.150s_scale_inv", t->name);
+    if (!hpc_map_get(w->where, name, strlen(name), &file))
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: tensor %s is in F8_E4M3, and its scales %s are missing; convert the "
+                     "model to bf16",
+                     w->dir, t->name, name));
+    TRY(hpc_safetensors_find(out, w->file[file], name));
+    const hpc_dtype_info *info = hpc_dtype_get(out->dtype);
+    if (out->rank != 2 || !info->real || info->block_bytes < 2)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %s: expected a matrix of f32, f16 or bf16", w->dir,
+                     name));
+out:
+    return rc;
+}
+
+/* The extent of a block of which n give `blocks`: a power of two; 0: there is none. */
+static int64_t scale_block(int64_t n, int64_t blocks)
+{
+    for (int64_t b = 1; b <= 1 << 20; b *= 2)
+        if ((n + b - 1) / b == blocks) return b;
+    return 0;
+}
+
+static int check_scale(hpc_weights *w, const hpc_stored_tensor *t)
+{
+    hpc_stored_tensor scale;
+    int rc = HPC_OK;
+    TRY(find_scale(&scale, w, t));
+    if (!scale.data) return HPC_OK;
+    if (!scale_block(t->extent[0], scale.extent[0]) || !scale_block(t->extent[1], scale.extent[1]))
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %s is [%lld,%lld], which does not fit [%lld,%lld]",
+                     w->dir, scale.name, (long long)scale.extent[0], (long long)scale.extent[1],
+                     (long long)t->extent[0], (long long)t->extent[1]));
+    TRY(hpc_map_put(w->known, scale.name, strlen(scale.name), 0));
+out:
+    return rc;
+}
+
 static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_stored_tensor *t)
 {
     bool same = t->rank == s->rank;
     char shape[128] = "";
     for (int k = 0; k < s->rank && same; k++) same = t->extent[k] == s->extent[k];
-    if (same && s->rank == 1 && hpc_dtype_get(t->dtype)->quantised)
+    if (same && s->rank == 1 && (hpc_dtype_get(t->dtype)->quantised || t->dtype == HPC_F8_E4M3))
         return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s: vectors of %s are not supported", w->dir,
                         t->name, hpc_dtype_get(t->dtype)->name);
     if (same && hpc_dtype_get(t->dtype)->real) return HPC_OK;
@@ -185,6 +231,7 @@ static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
     if (t->part == HPC_PART_CLASSES && !hpc_weights_has(w, t)) return HPC_OK;
     TRY(find(&stored, w, &s));
     TRY(check_shape(w, &s, &stored));
+    TRY(check_scale(w, &stored));
     TRY(hpc_map_put(w->known, stored.name, strlen(stored.name), 0));
     const uint8_t *delta;
     if (w->delta) TRY(model_delta_find(&delta, w->delta, t));
@@ -327,12 +374,40 @@ int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_ten
     TRY(model_stored_of(&out->s, w->f, &w->c, t));
     TRY(find(&out->t, w, &out->s));
     hpc_map_get(w->where, out->t.name, strlen(out->t.name), &file);
-    out->view = w->gguf ? model_gguf_view(w->gguf) : model_safetensors_view(w->file[file]);
+    out->view =
+        w->gguf ? model_gguf_view_of(w->gguf, out->t.name) : model_safetensors_view(w->file[file]);
+    TRY(find_scale(&out->scale, w, &out->t));
+    for (int k = 0; k < 2 && out->scale.data; k++)
+        out->scale_block[k] = scale_block(out->t.extent[k], out->scale.extent[k]);
     out->rows = t->extent[0];
     out->cols = t->rank == 2 ? t->extent[1] : 1;
     out->vector = t->rank == 1;
     if (w->delta) TRY(model_delta_find(&out->delta, w->delta, t));
 out:
+    return rc;
+}
+
+int hpc_weights_note(hpc_buf *out, const hpc_weights *w)
+{
+    hpc_model_tensor *list = NULL;
+    model_source s;
+    int64_t n = 0, seen[HPC_DTYPE_N] = {0};
+    int rc = HPC_OK;
+    TRY(hpc_model_tensors(&list, &n, &w->c));
+    for (int64_t k = 0; k < n; k++) {
+        if (list[k].rank != 2 || list[k].adapter || !hpc_weights_has(w, &list[k])) continue;
+        TRY(model_source_of(&s, w, &list[k]));
+        seen[s.t.dtype]++;
+    }
+    for (int d = 0; d < HPC_DTYPE_N; d++) {
+        const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)d);
+        if (seen[d] == 0 || info->held == (hpc_dtype)d) continue;
+        TRY(hpc_buf_printf(out, "%s%lld matrices of %s are held as %s (%s)", out->n ? ", " : "",
+                           (long long)seen[d], info->name, hpc_dtype_get(info->held)->name,
+                           info->lossless ? "the same values" : "nearest values"));
+    }
+out:
+    hpc_free(list);
     return rc;
 }
 

@@ -58,6 +58,27 @@ static void read_columns(float *out, const model_source *s, int64_t first, int64
         }
 }
 
+static float scale_at(const hpc_stored_tensor *s, int64_t i)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(s->dtype);
+    float x;
+    to_f32(&x, (const uint8_t *)s->data + (size_t)i * info->block_bytes, s->dtype, 1);
+    return x;
+}
+
+/* Multiplies rows that were read with the scales of their blocks. */
+static void multiply(float *out, const model_source *s, int64_t first, int64_t n)
+{
+    for (int64_t r = 0; r < n; r++) {
+        int64_t row = model_stored_row(&s->s, first + r) / s->scale_block[0];
+        for (int64_t c = 0; c < s->cols; c += s->scale_block[1]) {
+            float by = scale_at(&s->scale, row * s->scale.extent[1] + c / s->scale_block[1]);
+            int64_t end = c + s->scale_block[1] < s->cols ? c + s->scale_block[1] : s->cols;
+            for (int64_t k = c; k < end; k++) out[r * s->cols + k] *= by;
+        }
+    }
+}
+
 void model_source_read(float *out, const model_source *s, int64_t first, int64_t n)
 {
     if (s->s.transposed) read_columns(out, s, first, n);
@@ -65,6 +86,7 @@ void model_source_read(float *out, const model_source *s, int64_t first, int64_t
         some = run_from(s, first + r, n - r);
         to_f32(out + r * s->cols, row_at(s, first + r), s->t.dtype, some * s->cols);
     }
+    if (s->scale.data) multiply(out, s, first, n);
     if (s->delta) model_delta_add(out, s, first, n);
 }
 
@@ -82,6 +104,20 @@ void model_source_copy(void *out, const model_source *s, int64_t first, int64_t 
         some = run_from(s, first + r, n - r);
         memcpy((uint8_t *)out + (size_t)r * row, row_at(s, first + r), (size_t)some * row);
     }
+}
+
+int model_source_check(const model_source *s, int64_t first, int64_t n)
+{
+    bool finite = true;
+    if (s->s.transposed || !hpc_dtype_get(s->t.dtype)->quantised) return HPC_OK;
+    for (int64_t r = 0, some; r < n && finite; r += some) {
+        some = run_from(s, first + r, n - r);
+        finite = hpc_blocks_finite(row_at(s, first + r), s->t.dtype, some * s->cols);
+    }
+    if (finite) return HPC_OK;
+    return hpc_fail(HPC_E_FORMAT,
+                    "tensor %s: the scale of a block is NaN or infinite: the file is damaged",
+                    s->t.name);
 }
 
 void model_source_drop(const model_source *s, int64_t first, int64_t n)

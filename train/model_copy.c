@@ -301,6 +301,16 @@ static void add_done(int64_t parameters, void *user)
     hpc_progress_update(k->o->progress, k->done, NULL);
 }
 
+/* Reports matrices that the file will have in another type than the source. */
+static int remark_types(copying *k)
+{
+    hpc_buf note = {0};
+    int rc = k->dtype == HPC_DTYPE_N ? hpc_weights_note(&note, k->w) : HPC_OK;
+    if (rc >= 0 && note.n > 0) remark(note.data, k);
+    hpc_buf_release(&note);
+    return rc;
+}
+
 /* What has been written is read once more. */
 static int copy_packed(copying *k)
 {
@@ -312,6 +322,7 @@ static int copy_packed(copying *k)
     hpc_packed *packed = NULL;
     int rc;
     TRY(check_weights(k));
+    TRY(remark_types(k));
     hpc_progress_start(k->o->progress, k->o->label, "parameters", k->params);
     TRY(hpc_packed_save(k->o->out, k->w, &k->c, &save));
     hpc_progress_end(k->o->progress, k->done);

@@ -75,7 +75,8 @@ hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e)
                               .backend = d.backend,
                               .isa = d.isa,
                               .threads = d.threads,
-                              .bytes = d.alloc_bytes};
+                              .bytes = d.alloc_bytes,
+                              .note = e->m.note.n > 0 ? e->m.note.data : NULL};
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -125,7 +125,8 @@ typedef struct hpc_engine_facts {
     bool mapped;               /* parameters are read from the mapped file */
     const char *backend, *isa; /* of the device */
     int threads;
-    size_t bytes; /* device memory that it may use, without mapped files */
+    size_t bytes;     /* device memory that it may use, without mapped files */
+    const char *note; /* matrices held in another type than stored (hpc_weights_note); NULL: none */
 } hpc_engine_facts;
 hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e);
 

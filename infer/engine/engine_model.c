@@ -41,6 +41,7 @@ static int open_files(engine_model *m, const hpc_engine_options *o)
     m->c = *hpc_model_files_config(m->files);
     m->packed = hpc_model_files_packed(m->files);
     if (!m->packed) TRY(hpc_model_files_weights(&m->from, m->files));
+    if (!m->packed && m->weights == HPC_DTYPE_N) TRY(hpc_weights_note(&m->note, m->from));
     if (m->packed && m->weights != HPC_DTYPE_N)
         TRY(hpc_fail(
             HPC_E_ARG,
@@ -106,6 +107,7 @@ void engine_model_close(engine_model *m)
     hpc_device_close(m->d);
     hpc_program_free(m->p);
     hpc_model_files_close(m->own);
+    hpc_buf_release(&m->note);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

@@ -23,6 +23,7 @@ typedef struct engine_model {
     hpc_program *p;
     hpc_device *d;
     hpc_exec *e;
+    hpc_buf note; /* of hpc_weights_note; empty: matrices have the stored types */
 } engine_model;
 
 int engine_model_open(engine_model *m, const hpc_engine_options *o);

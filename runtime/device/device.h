@@ -30,6 +30,15 @@ typedef enum hpc_dtype {
     HPC_Q4_K,
     HPC_Q5_K,
     HPC_Q6_K,
+    /* formats of files: converted when weights are loaded, no op takes them */
+    HPC_Q4_1,
+    HPC_Q5_0,
+    HPC_Q5_1,
+    HPC_Q2_K,
+    HPC_Q3_K,
+    HPC_IQ4_NL,
+    HPC_IQ4_XS,
+    HPC_F8_E4M3, /* without the scales that files have beside it */
     HPC_DTYPE_N
 } hpc_dtype;
 
@@ -39,15 +48,23 @@ typedef struct hpc_dtype_info {
     size_t block_bytes;
     bool real; /* not an integer type */
     bool quantised;
+    hpc_dtype held; /* type that ops take for it: itself, except for a format of files */
+    bool lossless;  /* `held` represents every value of it exactly */
 } hpc_dtype_info;
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
-int hpc_dtype_find(hpc_dtype *out, const char *name); /* HPC_E_ARG lists the known names */
+/* Finds a type that ops take. HPC_E_ARG names the known ones. */
+int hpc_dtype_find(hpc_dtype *out, const char *name);
 
 /* Conversions of n contiguous elements, a multiple of the block. Conversion to bf16 and f16 rounds
  * to nearest even, and NaN stays NaN. Conversion to integers truncates and saturates, and NaN gives
  * 0. Block formats have ggml's layout. */
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
-void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n);
+void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n); /* `to`: taken by ops */
+/* Converts n elements, whole blocks, of a block format of files to its `held` type. Lossless
+ * conversions keep every value; iq4_XS has its scales rounded to f16, others are packed again. */
+void hpc_hold_blocks(void *dst, const void *src, hpc_dtype from, int64_t n);
+/* Are the f16 factors of these blocks finite? They are not in a damaged file. */
+bool hpc_blocks_finite(const void *src, hpc_dtype from, int64_t n);
 
 /* ---- tensors -------------------------------------------------------------- */
 #define HPC_RANK_MAX 4

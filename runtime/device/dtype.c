@@ -5,12 +5,26 @@
 #include "runtime/device/priv.h"
 
 static const hpc_dtype_info infos[HPC_DTYPE_N] = {
-    [HPC_F32] = {"f32", 1, 4, true, false},      [HPC_BF16] = {"bf16", 1, 2, true, false},
-    [HPC_F16] = {"f16", 1, 2, true, false},      [HPC_F64] = {"f64", 1, 8, true, false},
-    [HPC_I32] = {"i32", 1, 4, false, false},     [HPC_I64] = {"i64", 1, 8, false, false},
-    [HPC_I8] = {"i8", 1, 1, false, false},       [HPC_Q8_0] = {"q8_0", 32, 34, true, true},
-    [HPC_Q4_0] = {"q4_0", 32, 18, true, true},   [HPC_Q4_K] = {"q4_K", 256, 144, true, true},
-    [HPC_Q5_K] = {"q5_K", 256, 176, true, true}, [HPC_Q6_K] = {"q6_K", 256, 210, true, true},
+    [HPC_F32] = {"f32", 1, 4, true, false, HPC_F32, true},
+    [HPC_BF16] = {"bf16", 1, 2, true, false, HPC_BF16, true},
+    [HPC_F16] = {"f16", 1, 2, true, false, HPC_F16, true},
+    [HPC_F64] = {"f64", 1, 8, true, false, HPC_F64, true},
+    [HPC_I32] = {"i32", 1, 4, false, false, HPC_I32, true},
+    [HPC_I64] = {"i64", 1, 8, false, false, HPC_I64, true},
+    [HPC_I8] = {"i8", 1, 1, false, false, HPC_I8, true},
+    [HPC_Q8_0] = {"q8_0", 32, 34, true, true, HPC_Q8_0, true},
+    [HPC_Q4_0] = {"q4_0", 32, 18, true, true, HPC_Q4_0, true},
+    [HPC_Q4_K] = {"q4_K", 256, 144, true, true, HPC_Q4_K, true},
+    [HPC_Q5_K] = {"q5_K", 256, 176, true, true, HPC_Q5_K, true},
+    [HPC_Q6_K] = {"q6_K", 256, 210, true, true, HPC_Q6_K, true},
+    [HPC_Q4_1] = {"q4_1", 32, 20, true, true, HPC_Q8_0, false},
+    [HPC_Q5_0] = {"q5_0", 32, 22, true, true, HPC_Q8_0, true},
+    [HPC_Q5_1] = {"q5_1", 32, 24, true, true, HPC_Q8_0, false},
+    [HPC_Q2_K] = {"q2_K", 256, 84, true, true, HPC_Q8_0, false},
+    [HPC_Q3_K] = {"q3_K", 256, 110, true, true, HPC_Q6_K, true},
+    [HPC_IQ4_NL] = {"iq4_nl", 32, 18, true, true, HPC_Q8_0, true},
+    [HPC_IQ4_XS] = {"iq4_xs", 256, 136, true, true, HPC_Q8_0, false},
+    [HPC_F8_E4M3] = {"f8_e4m3", 1, 1, true, false, HPC_BF16, false},
 };
 
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d)
@@ -24,6 +38,7 @@ int hpc_dtype_find(hpc_dtype *out, const char *name)
     char known[128] = "";
     size_t used = 0;
     for (int d = 0; d < HPC_DTYPE_N; d++) {
+        if (infos[d].held != (hpc_dtype)d) continue;
         if (strcmp(infos[d].name, name) == 0) {
             *out = (hpc_dtype)d;
             return 0;
@@ -56,6 +71,15 @@ static int64_t to_i64(float x)
     return x >= 0x1p63f ? INT64_MAX : (int64_t)x;
 }
 
+/* No infinities: only the largest magnitude of either sign is NaN. */
+static float f8_e4m3_to_f32(uint8_t x)
+{
+    uint32_t sign = (uint32_t)(x & 0x80) << 24, exp = x >> 3 & 15, man = x & 7;
+    if ((x & 0x7f) == 0x7f) return hpc_bits_f32(sign | 0x7fc00000);
+    if (exp == 0) return hpc_bits_f32(sign | hpc_f32_bits((float)man * 0x1p-9f));
+    return hpc_bits_f32(sign | (exp + 120) << 23 | man << 20);
+}
+
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n)
 {
     const uint16_t *half = src;
@@ -78,6 +102,9 @@ void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n)
         break;
     case HPC_I8:
         for (int64_t i = 0; i < n; i++) dst[i] = (float)((const int8_t *)src)[i];
+        break;
+    case HPC_F8_E4M3:
+        for (int64_t i = 0; i < n; i++) dst[i] = f8_e4m3_to_f32(((const uint8_t *)src)[i]);
         break;
     default: hpc_quant_unpack(dst, src, from, n);
     }

@@ -23,6 +23,7 @@ int hpc_cpu_threads(int wanted);
 /* Whole blocks of a block format: n is a multiple of its block. */
 void hpc_quant_unpack(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_quant_pack(void *dst, hpc_dtype to, const float *src, int64_t n);
+void hpc_quant_unpack_file(float *dst, const void *block, hpc_dtype from); /* quant_file.c */
 /* A panel of PANEL16 from n <= 16 plain rows of k elements of a block format, and one of its blocks
  * back: number `block` of the panel's row `row`. */
 void hpc_quant_panel(void *panel, const void *rows, hpc_dtype d, int64_t n, int64_t k);

@@ -1,7 +1,8 @@
 /*
  * quant.c: the block formats of quantised weights, byte for byte as GGUF files hold them. Unpacking
  * is exact; packing q8_0 and q4_0 gives the format's defining bytes, packing the K formats searches
- * scales of small weighted error. Kernels multiply packed weights.
+ * scales of small weighted error. Kernels multiply packed weights. quant_file.c has the formats that
+ * are only read from files.
  *
  * A K block is 256 elements: sub-blocks with small integer scales (and, in q4_K
  * and q5_K, minima) that share one f16 factor.
@@ -358,7 +359,7 @@ static void block_unpack(float *dst, const void *src, hpc_dtype from)
     case HPC_Q4_K: mins_unpack(dst, q4->d, q4->dmin, q4->scale, q4->q, NULL); break;
     case HPC_Q5_K: mins_unpack(dst, q5->d, q5->dmin, q5->scale, q5->q, q5->high); break;
     case HPC_Q6_K: q6_k_unpack(dst, src); break;
-    default: hpc_assert(!"a block format");
+    default: hpc_quant_unpack_file(dst, src, from);
     }
 }
 

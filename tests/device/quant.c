@@ -1,6 +1,7 @@
 /*
  * quant.c: block formats: bytes derived by hand, random blocks as the gguf package reads them
- * (tests/fixtures/make_quant.py), and the packing error relative to each block's range.
+ * (tests/fixtures/make_quant.py), conversion of the formats that only files have, and the packing
+ * error relative to each block's range.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,6 +153,104 @@ static void writes_like_gguf(void **state)
     hpc_json_free(root);
 }
 
+/* ---- formats of files ---------------------------------------------------------- */
+
+static hpc_dtype file_type(const char *name)
+{
+    for (int d = 0; d < HPC_DTYPE_N; d++)
+        if (strcmp(hpc_dtype_get((hpc_dtype)d)->name, name) == 0) return (hpc_dtype)d;
+    fail_msg("no dtype %s", name);
+    return HPC_DTYPE_N;
+}
+
+static void file_formats_read_like_gguf(void **state)
+{
+    (void)state;
+    enum { EVERY = 5 }; /* numbers that the fixture has */
+    hpc_json *root = fixture();
+    const hpc_json *cases = hpc_json_get(root, "file");
+    assert_int_equal(hpc_json_n(cases), 7);
+    for (int64_t i = 0; i < hpc_json_n(cases); i++) {
+        const hpc_json *item;
+        uint8_t bytes[512];
+        float want[512], got[256];
+        hpc_dtype d = file_type(hpc_json_key(cases, i, &item));
+        int64_t n = read_case(bytes, want, item);
+        assert_int_equal(n, (hpc_dtype_get(d)->block + EVERY - 1) / EVERY);
+        hpc_to_f32(got, bytes, d, hpc_dtype_get(d)->block);
+        for (int64_t k = 0; k < n; k++)
+            assert_memory_equal(&got[k * EVERY], &want[k], sizeof *want);
+    }
+    hpc_json_free(root);
+}
+
+static double range(const float *x, int64_t n, bool symmetric)
+{
+    double low = 0, high = 0;
+    for (int64_t i = 0; i < n; i++) low = fmin(low, x[i]), high = fmax(high, x[i]);
+    return symmetric ? fmax(-low, high) : high - low;
+}
+
+static const hpc_dtype of_files[] = {HPC_Q4_1, HPC_Q5_0,   HPC_Q5_1,  HPC_Q2_K,
+                                     HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
+
+/* Places of the f16 factors of a block; -1: there is no second one. */
+static const int factor_at[][2] = {{0, 2}, {0, -1}, {0, 2}, {80, 82}, {108, -1}, {0, -1}, {0, -1}};
+
+/* Random blocks of d whose factors are below 2 to the given power. */
+static void draw_blocks(uint8_t *out, int k, int64_t blocks, int exponent, uint64_t seed)
+{
+    size_t width = hpc_dtype_get(of_files[k])->block_bytes;
+    for (size_t i = 0; i < (size_t)blocks * width; i++)
+        out[i] = (uint8_t)hpc_random_bits(seed, 0, 0, i);
+    for (uint8_t *b = out; b < out + (size_t)blocks * width; b += width)
+        for (int f = 0; f < 2 && factor_at[k][f] >= 0; f++)
+            b[factor_at[k][f] + 1] =
+                (uint8_t)((b[factor_at[k][f] + 1] & 0x83) | (exponent + 14) << 2);
+}
+
+static void held_blocks_keep_values(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 64 };
+    static uint8_t bytes[BLOCKS * 256], held[BLOCKS * 512];
+    static float want[BLOCKS * 256], got[BLOCKS * 256];
+    static const int exponents[] = {-13, -6, 5}; /* factors down to the least normal one */
+    for (int k = 0; k < 7; k++)
+        for (int e = 0; e < 3; e++) {
+            const hpc_dtype_info *info = hpc_dtype_get(of_files[k]);
+            int64_t n = BLOCKS * info->block;
+            draw_blocks(bytes, k, BLOCKS, exponents[e], (uint64_t)e);
+            hpc_to_f32(want, bytes, of_files[k], n);
+            hpc_hold_blocks(held, bytes, of_files[k], n);
+            hpc_to_f32(got, held, info->held, n);
+            if (info->lossless) assert_memory_equal(got, want, (size_t)n * sizeof *want);
+            double scale = of_files[k] == HPC_IQ4_XS ? 0x1p-11 : 0.6 / 127;
+            for (int64_t i = 0; i < n; i++) {
+                double most = range(want + i / 32 * 32, 32, true);
+                /* the f16 factor of q8_0 ends at 2^-24 */
+                assert_true(fabs((double)got[i] - (double)want[i]) <= most * scale + 127 * 0x1p-24);
+            }
+        }
+}
+
+static void finds_factors_that_are_not_finite(void **state)
+{
+    (void)state;
+    static uint8_t bytes[3 * 256];
+    for (int k = 0; k < 7; k++)
+        for (int f = 0; f < 2 && factor_at[k][f] >= 0; f++) {
+            const hpc_dtype_info *info = hpc_dtype_get(of_files[k]);
+            draw_blocks(bytes, k, 3, 0, 1);
+            assert_true(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
+            put16(bytes + 2 * info->block_bytes + factor_at[k][f], 0xfc00); /* -infinity */
+            assert_false(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
+            assert_true(hpc_blocks_finite(bytes, of_files[k], 2 * info->block));
+            put16(bytes + 2 * info->block_bytes + factor_at[k][f], 0x7c01); /* NaN */
+            assert_false(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
+        }
+}
+
 /* ---- the error of packing ------------------------------------------------------ */
 
 typedef struct bound {
@@ -167,13 +266,6 @@ static const bound bounds[] = {
     {HPC_Q8_0, 32, 0.6 / 127, 0.0055}, {HPC_Q4_0, 32, 1.0 / 8, 0.087},  {HPC_Q4_K, 32, 0.05, 0.073},
     {HPC_Q5_K, 32, 0.025, 0.036},      {HPC_Q6_K, 16, 0.7 / 32, 0.018},
 };
-
-static double range(const float *x, int64_t n, bool symmetric)
-{
-    double low = 0, high = 0;
-    for (int64_t i = 0; i < n; i++) low = fmin(low, x[i]), high = fmax(high, x[i]);
-    return symmetric ? fmax(-low, high) : high - low;
-}
 
 static void packing_error(void **state)
 {
@@ -237,9 +329,15 @@ static void packing_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simple_by_hand),  cmocka_unit_test(k_by_hand),
-        cmocka_unit_test(reads_like_gguf), cmocka_unit_test(writes_like_gguf),
-        cmocka_unit_test(packing_error),   cmocka_unit_test(packing_edges),
+        cmocka_unit_test(simple_by_hand),
+        cmocka_unit_test(k_by_hand),
+        cmocka_unit_test(reads_like_gguf),
+        cmocka_unit_test(writes_like_gguf),
+        cmocka_unit_test(packing_error),
+        cmocka_unit_test(packing_edges),
+        cmocka_unit_test(file_formats_read_like_gguf),
+        cmocka_unit_test(held_blocks_keep_values),
+        cmocka_unit_test(finds_factors_that_are_not_finite),
     };
     return cmocka_run_group_tests_name("device/quant", tests, NULL, NULL);
 }

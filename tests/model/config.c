@@ -128,6 +128,8 @@ static void what_cannot_be_done_is_named(void **state)
         {LLAMA ",\"hidden_act\":\"quick_gelu\"}", HPC_E_UNSUPPORTED,
          "hidden_act: unknown activation quick"},
         {LLAMA ",\"quantization_config\":{\"bits\":4}}", HPC_E_UNSUPPORTED, "quantization_config:"},
+        {LLAMA ",\"quantization_config\":{\"quant_method\":\"fp8\"}}", HPC_E_UNSUPPORTED,
+         "quantization_config:"},
         {LLAMA ",\"num_local_experts\":8}", HPC_E_UNSUPPORTED, "num_local_experts:"},
         {LLAMA ",\"attn_logit_softcapping\":50.0}", HPC_E_UNSUPPORTED, "attn_logit_softcapping:"},
         {LLAMA ",\"torch_dtype\":\"float8\"}", HPC_E_UNSUPPORTED,

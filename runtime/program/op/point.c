@@ -233,7 +233,7 @@ static int copy_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     (void)p;
     const hpc_copy_attr *at = i->attr;
     const hpc_type *x = &type[COPY_X];
-    if (at->dtype < 0 || at->dtype >= HPC_DTYPE_N)
+    if (at->dtype < 0 || at->dtype >= HPC_DTYPE_N || !dtype_names[at->dtype])
         return hpc_fail(HPC_E_ARG, "unknown dtype %d", at->dtype);
     const hpc_dtype_info *to = hpc_dtype_get((hpc_dtype)at->dtype);
     const hpc_dtype_info *from = hpc_dtype_get((hpc_dtype)x->dtype);

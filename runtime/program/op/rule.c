@@ -59,6 +59,7 @@ const hpc_type *hpc_op_type(const hpc_program *p, const hpc_insn *i, int k)
 static bool elements_fit(const hpc_type *t, hpc_op_elements e)
 {
     const hpc_dtype_info *d = hpc_dtype_get((hpc_dtype)t->dtype);
+    if (d->held != t->dtype) return false;
     switch (e) {
     case HPC_OP_REAL:
         return t->pack == HPC_PLAIN && d->real && !d->quantised && t->dtype != HPC_F16;
