@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "train/report/report.h"
 
 typedef struct report_options {
