@@ -91,8 +91,7 @@ static int put_summary(hpc_buf *out, hpc_arena *a, const report_run *run, int64_
 {
     report_summary s;
     int rc = report_summarise(&s, run, n, a);
-    if (rc >= 0) report_text(out, &s, hpc_cmd_columns());
-    return rc;
+    return rc < 0 ? rc : report_text(out, &s, hpc_cmd_table_columns());
 }
 
 static int run_report(void *opaque, int argc, char **argv)

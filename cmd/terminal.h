@@ -1,6 +1,5 @@
 /*
- * terminal.h: what standard output and standard error lead to: whether to a terminal, how wide it
- * is, and whether it shows colours.
+ * terminal.h: properties of standard output and standard error: terminal or not, width, colours.
  *
  * Colours appear only on terminals, not if NO_COLOR is set and not empty, and not if TERM is
  * "dumb" or unset.
@@ -10,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "runtime/base/base.h"
+#include "runtime/base/table.h"
 
 typedef enum terminal_style {
     STYLE_NONE,

@@ -69,8 +69,8 @@ const perf_commit *perf_report_commit(const perf_shown *s, int64_t at);
 void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s);
 
 /* ---- report_text.c ---- */
-void perf_report_noise(hpc_buf *out, const perf_curve *c); /* as a phrase */
-void perf_report_text(hpc_buf *out, const perf_report *r);
+void perf_report_noise(hpc_buf *out, const perf_curve *c);           /* as a phrase */
+int perf_report_text(hpc_buf *out, const perf_report *r, int width); /* width 0: unlimited */
 int perf_report_json(hpc_buf *out, const perf_report *r);
 
 /* ---- report_plot.c ---- */

@@ -27,33 +27,53 @@ static size_t bytes_of(const char *text, int most)
     return n;
 }
 
-/* The bytes of the words that fit into `most` columns; at least one word. */
-static size_t words_of(const char *text, int most)
+/* The bytes of the words that fit into `most` columns, of a line of n bytes; at least one word. */
+static size_t words_of(const char *text, size_t n, int most)
 {
     size_t end = 0;
     for (;;) {
-        size_t word = end + strspn(text + end, " ");
-        size_t next = word + strcspn(text + word, " ");
-        if (next == word || (end > 0 && hpc_text_columns(text, next) > most)) return end;
+        size_t next = end;
+        while (next < n && text[next] == ' ') next++;
+        if (next == n) return end;
+        while (next < n && text[next] != ' ') next++;
+        if (end > 0 && hpc_text_columns(text, next) > most) return end;
         end = next;
+    }
+}
+
+/* Appends a line of n bytes as lines of at most `most` columns; the first begins at column `at`,
+ * the others at `indent`. */
+static void put_wrapped(hpc_buf *out, const char *text, size_t n, int at, int indent, int most)
+{
+    while (n > 0) {
+        size_t end = hpc_text_columns(text, n) <= most - at ? n : words_of(text, n, most - at);
+        hpc_buf_add(out, text, end);
+        while (end < n && text[end] == ' ') end++;
+        text += end;
+        n -= end;
+        at = indent;
+        if (n > 0) hpc_buf_printf(out, "\n%*s", indent, "");
     }
 }
 
 void hpc_text_fill(hpc_buf *out, const char *text, int indent, int width)
 {
-    const char *p = text;
-    int at = 0;
-    while (width > 0 && hpc_text_columns(p, strlen(p)) > width - 1 - at) {
-        size_t n = words_of(p, width - 1 - at);
-        const char *rest = p + n + strspn(p + n, " ");
-        if (!*rest) break;
-        hpc_buf_add(out, p, n);
-        hpc_buf_printf(out, "\n%*s", indent, "");
-        at = indent;
-        p = rest;
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (width > 0)
+            put_wrapped(out, text, n, 0, indent, width - 1);
+        else
+            hpc_buf_add(out, text, n);
+        hpc_buf_text(out, "\n");
+        text += n + (text[n] == '\n');
     }
-    hpc_buf_text(out, p);
-    hpc_buf_text(out, "\n");
+}
+
+void hpc_text_fill_take(hpc_buf *out, hpc_buf *text, int indent, int width)
+{
+    if (text->n > 0) hpc_text_fill(out, text->data, indent, width);
+    if (text->failed < 0) out->failed = text->failed;
+    hpc_buf_release(text);
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
@@ -81,11 +101,17 @@ void hpc_table_cell(hpc_table *t, const char *format, ...)
     t->cells++;
 }
 
+void hpc_table_end_row(hpc_table *t)
+{
+    while (t->cells % t->columns != 0) hpc_table_cell(t, "%s", "");
+}
+
 typedef struct layout {
     const hpc_table *t;
     const char **cell;
     int64_t rows;
     int *natural, *width; /* of each column; natural 0: without text */
+    int keys;             /* leading columns of each part */
     int most;             /* columns of a line; 0: unlimited */
 } layout;
 
@@ -117,10 +143,10 @@ static int least_of(const layout *l, int c)
     return whole ? l->natural[c] : o->least;
 }
 
-/* Columns of a part of the table: the first, and `from` to `to` without those that have no text. */
+/* Columns of a part of the table: the keys, and `from` to `to`, without those that have no text. */
 static bool is_in(const layout *l, int c, int from, int to)
 {
-    return l->natural[c] > 0 && (c == 0 || (c >= from && c < to));
+    return l->natural[c] > 0 && (c < l->keys || (c >= from && c < to));
 }
 
 static int line_of(const layout *l, const int *width, int from, int to)
@@ -138,7 +164,7 @@ static int fit_part(layout *l, int from)
     for (int c = 0; c < n; c++) l->width[c] = least_of(l, c);
     while (to < n && (!l->most || line_of(l, l->width, from, to + 1) <= l->most)) to++;
     if (to > n) to = n;
-    /* What is left goes to the columns that want more, the narrowest first. */
+    /* Columns that want more share the rest, the narrowest first. */
     for (;;) {
         int next = -1;
         for (int c = 0; c < to; c++)
@@ -174,13 +200,7 @@ static int put_cell(hpc_buf *out, const layout *l, const char *text, int c, int 
     if (n <= width) {
         hpc_buf_text(out, text);
     } else if (o->fit == HPC_FIT_WRAP) {
-        size_t done = words_of(text, width);
-        for (hpc_buf_add(out, text, done); text[done += strspn(text + done, " ")];) {
-            size_t more = words_of(text + done, width);
-            hpc_buf_printf(out, "\n%*s", indent, "");
-            hpc_buf_add(out, text + done, more);
-            done += more;
-        }
+        put_wrapped(out, text, strlen(text), indent, indent, indent + width);
     } else {
         put_cut(out, text, width, o->fit == HPC_FIT_CUT_FRONT);
     }
@@ -205,11 +225,13 @@ static void put_row(hpc_buf *out, const layout *l, int64_t row, int from, int to
 static void put_parts(hpc_buf *out, layout *l)
 {
     measure(l);
-    for (int from = 1, to; from == 1 || from<l->t->columns; from = to> from ? to : from + 1) {
+    const int first = l->keys;
+    for (int from = first, to; from == first || from<l->t->columns; from = to> from ? to : from + 1)
+    {
         to = fit_part(l, from);
-        if (from > 1 && line_of(l, l->natural, from, to) == line_of(l, l->natural, from, from))
+        if (from > first && line_of(l, l->natural, from, to) == line_of(l, l->natural, from, from))
             continue; /* columns without text */
-        if (from > 1) hpc_buf_text(out, "\n");
+        if (from > first) hpc_buf_text(out, "\n");
         for (int64_t r = l->t->column[0].title ? -1 : 0; r < l->rows; r++)
             put_row(out, l, r, from, to);
     }
@@ -217,7 +239,10 @@ static void put_parts(hpc_buf *out, layout *l)
 
 int hpc_table_print(hpc_buf *out, hpc_table *t, int width)
 {
-    layout l = {.t = t, .rows = t->cells / t->columns, .most = width > 1 ? width - 1 : width};
+    layout l = {.t = t,
+                .rows = t->cells / t->columns,
+                .keys = t->keys > 0 ? t->keys : 1,
+                .most = width > 1 ? width - 1 : width};
     int rc = t->text.failed;
     hpc_assert(t->cells % t->columns == 0);
     l.cell = hpc_alloc((size_t)t->cells + 1, sizeof *l.cell);

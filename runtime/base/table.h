@@ -24,25 +24,38 @@ typedef struct hpc_column {
     int least; /* width at least, unless HPC_FIT_WHOLE */
 } hpc_column;
 
+#define HPC_COLUMN_TEXT(name)                                                                      \
+    {                                                                                              \
+        .title = (name)                                                                            \
+    }
+#define HPC_COLUMN_NUMBER(name)                                                                    \
+    {                                                                                              \
+        .title = (name), .right = true                                                             \
+    }
+
 /* Initialize with columns alone. Cells are added row by row, from left to right. */
 typedef struct hpc_table {
     const hpc_column *column;
     int columns;
+    int keys;   /* columns that a further table repeats: the first ones, at least 1 */
     int indent; /* blanks before each line */
     hpc_buf text;
     int64_t cells;
 } hpc_table;
 void hpc_table_cell(hpc_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hpc_table_end_row(hpc_table *t); /* fills the row with empty cells */
 
 /* Appends the table to `out` and releases its cells. Columns without text are omitted, and a row
  * without text is an empty line. If the rows are longer than `width`, columns first become narrower
  * as their `fit` allows; columns that still do not fit follow in a further table that repeats the
- * first column. width 0: unlimited. Returns 0 or HPC_E_NOMEM. */
+ * keys. width 0: unlimited. Returns 0 or HPC_E_NOMEM. */
 int hpc_table_print(hpc_buf *out, hpc_table *t, int width);
 
-/* Appends a text and a newline, wrapped at blanks; lines after the first are indented. width 0:
- * unlimited. */
+/* Appends the lines of a text, wrapped at blanks; further lines of a line are indented. The last
+ * one needs no newline. width 0: unlimited. */
 void hpc_text_fill(hpc_buf *out, const char *text, int indent, int width);
+/* The same for a buffer, which it releases. */
+void hpc_text_fill_take(hpc_buf *out, hpc_buf *text, int indent, int width);
 
 int hpc_text_columns(const char *text, size_t n); /* characters of UTF-8; each counts as one */
 
