@@ -70,14 +70,13 @@ void hpc_cmd_harvest_text(hpc_buf *out, const hpc_harvest_result *r, const harve
     hpc_buf line = {0};
     double rate = s->seconds > 0 ? (double)r->read_bytes / s->seconds : 0;
     hpc_buf_printf(&line,
-                   "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)",
+                   "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)\n",
                    (long long)r->repositories_n, (long long)r->failed_n, (long long)r->read_n,
                    hpc_cmd_bytes(read, (double)r->read_bytes), s->seconds, rate * 1e-6);
-    hpc_buf_printf(&line, ", peak memory %s\n", hpc_cmd_bytes(peak, (double)s->peak_bytes));
     hpc_text_fill_take(out, &line, 2, hpc_cmd_table_columns());
     if (!r->complete) return;
     hpc_buf_text(out, "\n");
     put_table(out, r);
-    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\n",
-                   (long long)r->kept_tokens);
+    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them; peak memory %s\n",
+                   (long long)r->kept_tokens, hpc_cmd_bytes(peak, (double)s->peak_bytes));
 }

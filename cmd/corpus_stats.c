@@ -81,7 +81,7 @@ static void print_tables(hpc_buf *out, const hpc_stats *s, const stats_options *
         print_head(&t, hpc_stats_key_name(k));
         for (int64_t i = 0; i < s->rows_n[k] && i < o->rows; i++) print_row(&t, &s->row[k][i]);
         if (s->rows_n[k] <= o->rows) continue;
-        hpc_table_cell(&t, "(%lld more; --rows shows them)", (long long)(s->rows_n[k] - o->rows));
+        hpc_table_cell(&t, "(%lld more: --rows)", (long long)(s->rows_n[k] - o->rows));
         hpc_table_end_row(&t);
     }
     hpc_table_print(out, &t, hpc_cmd_table_columns());

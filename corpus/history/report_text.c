@@ -55,15 +55,24 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories, int wi
 /* Subjects are cut first; a column without text takes no space. */
 #define SUBJECT                                                                                    \
     {                                                                                              \
-        .title = "", .fit = HPC_FIT_CUT, .least = 16                                               \
+        .title = "", .fit = HPC_FIT_CUT, .least = 10                                               \
     }
+
+/* The number of a series, if there are several. */
+static void put_number(hpc_table *t, int number, const perf_report *r)
+{
+    if (r->n > 1)
+        hpc_table_cell(t, "[%d]", number);
+    else
+        hpc_table_cell(t, "%s", "");
+}
 
 static void add_change(hpc_table *t, const perf_change *c, const perf_report *r)
 {
     char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT];
     hpc_table_cell(t, "%s", perf_report_share(change, c->step->change));
     hpc_table_cell(t, "%s", perf_report_range(range, c->step->low, c->step->high));
-    hpc_table_cell(t, "[%d]", c->of->number);
+    put_number(t, c->of->number, r);
     hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(c->of, c->step->at)->id);
     if (c->suspects == 1)
         hpc_table_cell(t, "this one");
@@ -87,7 +96,7 @@ static int put_changes(hpc_buf *out, const perf_report *r, int width)
     return hpc_table_print(out, &t, width);
 }
 
-static void add_labels(hpc_table *t, const perf_shown *s)
+static void add_labels(hpc_table *t, const perf_shown *s, const perf_report *r)
 {
     char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT];
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
@@ -96,7 +105,7 @@ static void add_labels(hpc_table *t, const perf_shown *s)
         if (l != PERF_SLOWER && l != PERF_FASTER) continue;
         hpc_table_cell(t, "%s", perf_report_share(change, p->effect.change));
         hpc_table_cell(t, "%s", perf_report_range(range, p->effect.low, p->effect.high));
-        hpc_table_cell(t, "[%d]", s->number);
+        put_number(t, s->number, r);
         hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(s, k)->id);
         hpc_table_cell(t, "%s", perf_label_name(l));
         hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(s, p->base)->id);
@@ -115,7 +124,7 @@ static int put_labels(hpc_buf *out, const perf_report *r, int width)
                                          SUBJECT};
     hpc_table t = {
         .column = columns, .columns = sizeof columns / sizeof *columns, .keys = 4, .indent = 2};
-    for (int64_t k = 0; k < r->n; k++) add_labels(&t, &r->item[k]);
+    for (int64_t k = 0; k < r->n; k++) add_labels(&t, &r->item[k], r);
     if (t.cells > 0) {
         hpc_buf_text(out, "\n"
                           "commits compared with the previous measured commit\n");
