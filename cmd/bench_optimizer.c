@@ -59,8 +59,10 @@ static void put_table(hpc_buf *out, const optimizer_options *o, const results *b
         HPC_COLUMN_NUMBER("formula")};
     hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     int64_t tokens = o->model.sequences * o->model.length;
-    hpc_buf_printf(out, "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n",
+    hpc_buf head = {0};
+    hpc_buf_printf(&head, "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n",
                    (long long)o->block, (long long)tokens, b->model_flops);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     for (int k = 0; k < b->n; k++) {
         const hpc_bench_optimizer_result *r = &b->row[k];
         hpc_table_cell(&t, "%s", hpc_optimizer_names[r->kind]);

@@ -77,6 +77,6 @@ void hpc_cmd_harvest_text(hpc_buf *out, const hpc_harvest_result *r, const harve
     if (!r->complete) return;
     hpc_buf_text(out, "\n");
     put_table(out, r);
-    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them; peak memory %s\n",
+    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\npeak memory %s\n",
                    (long long)r->kept_tokens, hpc_cmd_bytes(peak, (double)s->peak_bytes));
 }

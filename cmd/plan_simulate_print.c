@@ -142,11 +142,13 @@ void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_s
 {
     static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
     hpc_table w = {.column = columns, .columns = 2};
+    hpc_buf head = {0};
     char grid[128];
     const hpc_simulation *s = &r->s;
     double hidden = s->communication_s > 0 ? 1 - s->exposed_s / s->communication_s : 0;
     grid_text(grid, &r->parallel.grid);
-    hpc_buf_printf(out, "predicted for %s\n", t->machine.name);
+    hpc_buf_printf(&head, "predicted for %s\n", t->machine.name);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     hpc_table_cell(&w, "plan");
     hpc_table_cell(&w, "%s, --zero %d, %lld microbatches, %.3g parameters", grid, r->parallel.zero,
                    (long long)r->accumulate, (double)hpc_model_config_params(&t->model));
@@ -178,8 +180,10 @@ void hpc_cmd_simulate_put_list(hpc_buf *out, const simulate_study *t)
         HPC_COLUMN_NUMBER("compute"), HPC_COLUMN_NUMBER("exposed"), HPC_COLUMN_NUMBER("at least"),
         HPC_COLUMN_NUMBER("peak %"),  HPC_COLUMN_NUMBER("memory"),  HPC_COLUMN_TEXT("")};
     hpc_table w = {.column = columns, .columns = sizeof columns / sizeof *columns};
+    hpc_buf head = {0};
     char grid[128], bytes[32];
-    hpc_buf_printf(out, "predicted for %s; the fastest that fit\n", t->machine.name);
+    hpc_buf_printf(&head, "predicted for %s; the fastest that fit\n", t->machine.name);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     for (int64_t k = 0; k < t->n; k++) {
         const hpc_step_plan *r = &t->row[k];
         const bool overlap = r->parallel.overlap || t->o->ask.ranks.no_overlap;

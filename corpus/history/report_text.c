@@ -130,7 +130,8 @@ static int put_labels(hpc_buf *out, const perf_report *r, int width)
                           "commits compared with the previous measured commit\n");
         return hpc_table_print(out, &t, width);
     }
-    return hpc_buf_text(out, "no commit is slower or faster than the previous measured commit\n");
+    hpc_text_fill(out, "no commit is slower or faster than the previous measured commit", 2, width);
+    return out->failed;
 }
 
 int perf_report_text(hpc_buf *out, const perf_report *r, int width)
