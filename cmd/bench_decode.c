@@ -2,6 +2,7 @@
  * bench_decode.c: the command `bench decode`.
  */
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "eval/bench/bench.h"
 
 typedef struct decode_options {
@@ -33,30 +34,36 @@ static void put_json(hpc_buf *out, const decode_options *o, const hpc_bench_deco
 }
 
 /* Memory bandwidth is no limit for a model that the caches hold in part. */
-static void put_tokens(hpc_buf *out, int64_t tokens, const hpc_bench_decode_result *r)
+static void put_tokens(hpc_table *t, int64_t tokens, const hpc_bench_decode_result *r)
 {
     double rate = (double)tokens / r->tokens_s, bytes = rate * r->token_bytes;
-    hpc_buf_printf(out, "decode of %lld  %9.1f tokens/s  ", (long long)tokens, rate);
+    hpc_table_cell(t, "decode of %lld", (long long)tokens);
+    hpc_table_cell(t, "%.1f tokens/s", rate);
     if (r->cached)
-        hpc_buf_printf(out,
-                       "%.1f GB/s, partly from caches of %.0f MiB; memory bandwidth is %.1f GB/s\n",
+        hpc_table_cell(t,
+                       "%.1f GB/s, partly from caches of %.0f MiB; memory bandwidth is %.1f GB/s",
                        bytes * 1e-9, r->cache_bytes / 0x1p20, r->read * 1e-9);
     else
-        hpc_buf_printf(out, "%5.1f %% of memory bandwidth (%.1f GB/s)\n", 100 * bytes / r->read,
+        hpc_table_cell(t, "%5.1f %% of memory bandwidth (%.1f GB/s)", 100 * bytes / r->read,
                        r->read * 1e-9);
 }
 
 static void put_text(hpc_buf *out, const decode_options *o, const hpc_bench_decode_result *r)
 {
+    static const hpc_column columns[] = {
+        {.title = NULL}, {.right = true}, {.fit = HPC_FIT_WRAP, .least = 20}};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     hpc_buf_printf(out, "%s, %s weights of %.1f MiB, %d threads, %s\n", o->b.shape, o->b.weights,
                    r->matrix_bytes / 0x1p20, r->threads, r->isa);
-    hpc_buf_printf(out, "prompt of %lld  %9.1f tokens/s  %5.1f %% of the limit (%.0f GOP/s)\n",
-                   (long long)o->b.prompt, (double)o->b.prompt / r->prompt_s,
-                   100 * r->prompt_floor_s / r->prompt_s, r->limit_rate * 1e-9);
-    put_tokens(out, o->b.tokens, r);
+    hpc_table_cell(&t, "prompt of %lld", (long long)o->b.prompt);
+    hpc_table_cell(&t, "%.1f tokens/s", (double)o->b.prompt / r->prompt_s);
+    hpc_table_cell(&t, "%5.1f %% of the limit (%.0f GOP/s)", 100 * r->prompt_floor_s / r->prompt_s,
+                   r->limit_rate * 1e-9);
+    put_tokens(&t, o->b.tokens, r);
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
     if (o->peer)
         hpc_buf_printf(out,
-                       "peer              python3 tests/bench/llama_decode.py --weights %s --shape "
+                       "peer: python3 tests/bench/llama_decode.py --weights %s --shape "
                        "%s --prompt %lld --tokens %lld --threads %d\n",
                        o->b.weights, o->b.shape, (long long)o->b.prompt, (long long)o->b.tokens,
                        r->threads);

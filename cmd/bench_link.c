@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "eval/bench/bench.h"
 
 typedef struct link_options {
@@ -41,17 +42,30 @@ static void put_json(hpc_buf *out, const link_options *o, const hpc_bench_link_r
 
 static void put_table(hpc_buf *out, const link_options *o, const hpc_bench_link_result *b)
 {
-    hpc_buf_printf(out, "%d ranks over %s%s%s; GB/s: 10^9 bytes; all results are right\n\n",
+    static const hpc_column columns[] = {
+        HPC_COLUMN_TEXT("operation"), HPC_COLUMN_NUMBER("bytes"),    HPC_COLUMN_NUMBER("us"),
+        HPC_COLUMN_NUMBER("GB/s"),    HPC_COLUMN_NUMBER("bus GB/s"), HPC_COLUMN_NUMBER("copy us"),
+        HPC_COLUMN_NUMBER("MPI us"),  HPC_COLUMN_NUMBER("of MPI")};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
+    hpc_buf head = {0};
+    hpc_buf_printf(&head, "%d ranks over %s%s%s; GB/s: 10^9 bytes; all results are right\n\n",
                    b->ranks, o->link, o->b.mpi ? ": " : "", o->b.mpi ? b->library : "");
-    hpc_buf_printf(out, "%-14s  %10s  %10s  %8s  %8s  %10s%s\n", "operation", "bytes", "us", "GB/s",
-                   "bus GB/s", "copy us", o->b.mpi ? "      MPI us   of MPI" : "");
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     for (int k = 0; k < b->n; k++) {
         const hpc_bench_link_row *r = &b->row[k];
-        hpc_buf_printf(out, "%-14s  %10lld  %10.2f  %8.3f  %8.3f  %10.2f", hpc_comm_name(r->kind),
-                       (long long)r->bytes, r->us, r->gb_s, r->bus_gb_s, r->copy_us);
-        if (r->peer_us > 0) hpc_buf_printf(out, "  %10.2f  %7.2f", r->peer_us, r->us / r->peer_us);
-        hpc_buf_text(out, "\n");
+        hpc_table_cell(&t, "%s", hpc_comm_name(r->kind));
+        hpc_table_cell(&t, "%lld", (long long)r->bytes);
+        hpc_table_cell(&t, "%.2f", r->us);
+        hpc_table_cell(&t, "%.3f", r->gb_s);
+        hpc_table_cell(&t, "%.3f", r->bus_gb_s);
+        hpc_table_cell(&t, "%.2f", r->copy_us);
+        if (r->peer_us > 0) {
+            hpc_table_cell(&t, "%.2f", r->peer_us);
+            hpc_table_cell(&t, "%.2f", r->us / r->peer_us);
+        }
+        hpc_table_end_row(&t);
     }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 static int run(void *options, int argc, char **argv)

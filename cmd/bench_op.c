@@ -2,6 +2,7 @@
  * bench_op.c: the command `bench op`.
  */
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "eval/bench/bench.h"
 
 static int run(void *options, int argc, char **argv)
@@ -12,7 +13,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     hpc_cmd_progress(&progress, false);
-    rc = hpc_bench_op(&out, o, &progress);
+    rc = hpc_bench_op(&out, o, hpc_cmd_table_columns(), &progress);
     if (rc >= 0) return hpc_cmd_print(&out);
     hpc_buf_release(&out);
     return rc;

@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
+#include "cmd/terminal.h"
 #include "eval/bench/bench.h"
 
 typedef struct optimizer_options {
@@ -50,19 +51,31 @@ static void put_json(hpc_buf *out, const optimizer_options *o, const results *b)
 
 static void put_table(hpc_buf *out, const optimizer_options *o, const results *b)
 {
+    static const hpc_column columns[] = {
+        HPC_COLUMN_TEXT("optimizer"),  HPC_COLUMN_NUMBER("apply"),
+        HPC_COLUMN_NUMBER("refresh"),  HPC_COLUMN_NUMBER("every"),
+        HPC_COLUMN_NUMBER("plain ms"), HPC_COLUMN_NUMBER("refresh ms"),
+        HPC_COLUMN_NUMBER("mean ms"),  HPC_COLUMN_NUMBER("of adamw"),
+        HPC_COLUMN_NUMBER("formula")};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     int64_t tokens = o->model.sequences * o->model.length;
-    hpc_buf_printf(out,
-                   "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n"
-                   "%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
-                   (long long)o->block, (long long)tokens, b->model_flops, "optimizer", "apply",
-                   "refresh", "every", "plain ms", "refresh", "mean ms", "of adamw", "formula");
+    hpc_buf head = {0};
+    hpc_buf_printf(&head, "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n",
+                   (long long)o->block, (long long)tokens, b->model_flops);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     for (int k = 0; k < b->n; k++) {
         const hpc_bench_optimizer_result *r = &b->row[k];
-        hpc_buf_printf(out, "%-16s  %9.3g  %9.3g  %9lld  %9.1f  %9.1f  %9.1f  %9.3f  %9.3f\n",
-                       hpc_optimizer_names[r->kind], r->cost.apply, r->cost.refresh,
-                       (long long)(r->cost.refresh > 0 ? r->interval : 0), r->plain_ms,
-                       r->refresh_ms, r->step_ms, r->of_adamw, r->by_formula);
+        hpc_table_cell(&t, "%s", hpc_optimizer_names[r->kind]);
+        hpc_table_cell(&t, "%.3g", r->cost.apply);
+        hpc_table_cell(&t, "%.3g", r->cost.refresh);
+        hpc_table_cell(&t, "%lld", (long long)(r->cost.refresh > 0 ? r->interval : 0));
+        hpc_table_cell(&t, "%.1f", r->plain_ms);
+        hpc_table_cell(&t, "%.1f", r->refresh_ms);
+        hpc_table_cell(&t, "%.1f", r->step_ms);
+        hpc_table_cell(&t, "%.3f", r->of_adamw);
+        hpc_table_cell(&t, "%.3f", r->by_formula);
     }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 static int run(void *options, int argc, char **argv)

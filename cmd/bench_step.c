@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
+#include "cmd/terminal.h"
 #include "eval/bench/bench.h"
 
 typedef struct step_options {
@@ -44,15 +45,16 @@ static void put_json(hpc_buf *out, const step_options *o, const hpc_bench_step_r
 
 static void put_line(hpc_buf *out, const step_options *o, const hpc_bench_step_result *r)
 {
+    hpc_buf line = {0};
     double tokens = (double)(o->model.sequences * o->model.length);
-    hpc_buf_printf(out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s",
+    hpc_buf_printf(&line, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s",
                    (long long)r->step, r->loss, r->seconds * 1e3, tokens / r->seconds,
                    r->flops / r->seconds * 1e-9);
     if (o->floor)
-        hpc_buf_printf(out, "  limits %.0f GFLOP/s, %.1f GB/s", r->limit_rate * 1e-9,
+        hpc_buf_printf(&line, "  limits %.0f GFLOP/s, %.1f GB/s", r->limit_rate * 1e-9,
                        r->read * 1e-9);
-    if (o->floor && r->peer) hpc_buf_printf(out, ", %s %.0f", r->peer, r->peer_rate * 1e-9);
-    hpc_buf_text(out, "\n");
+    if (o->floor && r->peer) hpc_buf_printf(&line, ", %s %.0f", r->peer, r->peer_rate * 1e-9);
+    hpc_text_fill_take(out, &line, 2, hpc_cmd_table_columns());
 }
 
 static int take_steps(const step_options *o, hpc_bench_step *b, bool *peer)
@@ -77,34 +79,44 @@ static int put_floor(hpc_bench_step *b, bool peer)
 {
     double of_limits, of_peer;
     int64_t n = hpc_bench_step_floor(&of_limits, &of_peer, b);
-    hpc_buf out = {0};
-    hpc_buf_printf(&out,
+    hpc_buf out = {0}, line = {0};
+    hpc_buf_printf(&line,
                    "\n"
                    "fraction of the lower bound: %.0f %% with arithmetic at the rate of registers",
                    100 * of_limits);
     if (peer)
-        hpc_buf_printf(&out, ", %.0f %% at the rate of the faster peer's products", 100 * of_peer);
-    hpc_buf_printf(&out, " (medians of %lld steps)\n", (long long)n);
+        hpc_buf_printf(&line, ", %.0f %% at the rate of the faster peer's products", 100 * of_peer);
+    hpc_buf_printf(&line, " (medians of %lld steps)\n", (long long)n);
+    hpc_text_fill_take(&out, &line, 2, hpc_cmd_table_columns());
     return hpc_cmd_print(&out);
 }
 
 /* The time of all steps by phase and op. */
 static int put_split(const step_options *o, const hpc_bench_step *b)
 {
+    static const hpc_column columns[] = {HPC_COLUMN_TEXT("phase"),   HPC_COLUMN_TEXT("op"),
+                                         HPC_COLUMN_NUMBER("n"),     HPC_COLUMN_NUMBER("ms a step"),
+                                         HPC_COLUMN_NUMBER("share"), HPC_COLUMN_NUMBER("GFLOP/s"),
+                                         HPC_COLUMN_NUMBER("GB/s")};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns, .keys = 2};
     hpc_profile_row *row = NULL;
     hpc_buf out = {0};
     double all = 0, steps = (double)o->steps;
     int n = 0, rc;
     TRY(hpc_bench_step_profile(&row, &n, b));
     for (int k = 0; k < n; k++) all += row[k].seconds;
-    hpc_buf_printf(&out, "\n%-10s  %-16s  %5s  %9s  %6s  %8s  %7s\n", "phase", "op", "n",
-                   "ms a step", "share", "GFLOP/s", "GB/s");
-    for (int k = 0; k < n; k++)
-        hpc_buf_printf(&out, "%-10s  %-16s  %5lld  %9.3f  %5.1f%%  %8.1f  %7.1f\n",
-                       hpc_phase_name(row[k].phase), row[k].op, (long long)row[k].instructions,
-                       row[k].seconds / steps * 1e3, 100 * row[k].seconds / fmax(all, 1e-12),
-                       row[k].flops * steps / fmax(row[k].seconds, 1e-12) * 1e-9,
-                       row[k].bytes * steps / fmax(row[k].seconds, 1e-12) * 1e-9);
+    hpc_buf_text(&out, "\n");
+    for (int k = 0; k < n; k++) {
+        const double seconds = fmax(row[k].seconds, 1e-12);
+        hpc_table_cell(&t, "%s", hpc_phase_name(row[k].phase));
+        hpc_table_cell(&t, "%s", row[k].op);
+        hpc_table_cell(&t, "%lld", (long long)row[k].instructions);
+        hpc_table_cell(&t, "%.3f", row[k].seconds / steps * 1e3);
+        hpc_table_cell(&t, "%.1f%%", 100 * row[k].seconds / fmax(all, 1e-12));
+        hpc_table_cell(&t, "%.1f", row[k].flops * steps / seconds * 1e-9);
+        hpc_table_cell(&t, "%.1f", row[k].bytes * steps / seconds * 1e-9);
+    }
+    hpc_table_print(&out, &t, hpc_cmd_table_columns());
     rc = hpc_cmd_print(&out);
 out:
     hpc_free(row);

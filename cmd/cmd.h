@@ -39,8 +39,6 @@ int hpc_cmd_print(hpc_buf *text);
 /* The same for a final report. If it cannot be written, the error names the result, as in "the
  * corpus is complete in" WHERE. */
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
-/* The width of text: $COLUMNS, the terminal's, or 80; 20 to 120. (support.c) */
-int hpc_cmd_columns(void);
 /* usage.c */
 #define HPC_CMD_CANNOT_WRITE "cannot write to standard output"
 int hpc_cmd_usage(FILE *to); /* lists the commands; returns an exit code: bad usage for stderr */

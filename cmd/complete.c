@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/compiler.h"
 #include "cmd/complete.h"
+#include "cmd/terminal.h"
 #include "infer/complete/context.h"
 #include "infer/complete/verify.h"
 #include "model/files.h"
@@ -382,7 +382,7 @@ static int make(completing *x, const int *cancel)
                               .cancel = cancel};
     hpc_grammar_rule rule;
     if (rule_of(&rule, o->grammar)) r.rule = &rule;
-    bool streams = x->samples == 1 || (x->until_good && isatty(STDOUT_FILENO));
+    bool streams = x->samples == 1 || (x->until_good && terminal_is(stdout));
     if (!o->json && !o->write && streams && !o->no_verbatim) r.ready = print_ready;
     hpc_cmd_progress(&x->progress, o->quiet);
     if (!o->quiet) r.reading = show_reading;

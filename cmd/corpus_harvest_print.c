@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/corpus_print.h"
+#include "cmd/terminal.h"
 
 static void put_counts(hpc_json_out *w, const char *key, int64_t files, int64_t bytes)
 {
@@ -40,30 +41,42 @@ void hpc_cmd_harvest_json(hpc_buf *out, const hpc_harvest_result *r, const harve
     hpc_buf_text(out, "\n");
 }
 
-static void put_row(hpc_buf *out, const char *name, int64_t files, int64_t bytes)
+static void put_row(hpc_table *t, const char *name, int64_t files, int64_t bytes)
 {
     char text[32];
-    hpc_buf_printf(out, "  %-22s %12lld %12s\n", name, (long long)files,
-                   hpc_cmd_bytes(text, (double)bytes));
+    hpc_table_cell(t, "%s", name);
+    hpc_table_cell(t, "%lld", (long long)files);
+    hpc_table_cell(t, "%s", hpc_cmd_bytes(text, (double)bytes));
+}
+
+static void put_table(hpc_buf *out, const hpc_harvest_result *r)
+{
+    static const hpc_column columns[] = {HPC_COLUMN_TEXT(""), HPC_COLUMN_NUMBER("files"),
+                                         HPC_COLUMN_NUMBER("bytes")};
+    hpc_table t = {.column = columns, .columns = 3, .indent = 2};
+    put_row(&t, "all", r->files_n, r->bytes);
+    for (int k = 0; k < HPC_REASON_N; k++)
+        if (r->reason_n[k] > 0 || k == HPC_REASON_KEPT)
+            put_row(&t, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
+    for (int c = 0; c < 3; c++) hpc_table_cell(&t, "%s", "");
+    for (int k = 0; k < HPC_SPLIT_N; k++)
+        put_row(&t, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 void hpc_cmd_harvest_text(hpc_buf *out, const hpc_harvest_result *r, const harvest_spent *s)
 {
     char read[32], peak[32];
+    hpc_buf line = {0};
     double rate = s->seconds > 0 ? (double)r->read_bytes / s->seconds : 0;
-    hpc_buf_printf(out, "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)",
+    hpc_buf_printf(&line,
+                   "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)\n",
                    (long long)r->repositories_n, (long long)r->failed_n, (long long)r->read_n,
                    hpc_cmd_bytes(read, (double)r->read_bytes), s->seconds, rate * 1e-6);
-    hpc_buf_printf(out, ", peak memory %s\n", hpc_cmd_bytes(peak, (double)s->peak_bytes));
+    hpc_text_fill_take(out, &line, 2, hpc_cmd_table_columns());
     if (!r->complete) return;
-    hpc_buf_printf(out, "\n  %-22s %12s %12s\n", "", "files", "bytes");
-    put_row(out, "all", r->files_n, r->bytes);
-    for (int k = 0; k < HPC_REASON_N; k++)
-        if (r->reason_n[k] > 0 || k == HPC_REASON_KEPT)
-            put_row(out, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
-    hpc_buf_printf(out, "\n");
-    for (int k = 0; k < HPC_SPLIT_N; k++)
-        put_row(out, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
-    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\n",
-                   (long long)r->kept_tokens);
+    hpc_buf_text(out, "\n");
+    put_table(out, r);
+    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\npeak memory %s\n",
+                   (long long)r->kept_tokens, hpc_cmd_bytes(peak, (double)s->peak_bytes));
 }

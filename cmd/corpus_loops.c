@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "corpus/corpus.h"
 
 enum { FILE_MOST = 1 << 28 };
@@ -46,8 +47,13 @@ static void write_counts(hpc_buf *out, const hpc_loops_result *r)
                {"    different directives counted", r->distinct_pairs_n},
                {"  with an OpenACC directive", r->acc_n},
                {"  presumed negatives", r->presumed_n}};
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++)
-        hpc_buf_printf(out, "%-38s %12lld\n", row[k].name, (long long)row[k].n);
+    static const hpc_column columns[] = {{.title = NULL}, {.right = true}};
+    hpc_table t = {.column = columns, .columns = 2};
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        hpc_table_cell(&t, "%s", row[k].name);
+        hpc_table_cell(&t, "%lld", (long long)row[k].n);
+    }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 static int run_corpus(const loops_options *o, const char *folder)
@@ -89,35 +95,42 @@ static int64_t int_of(const hpc_json *object, const char *key)
 }
 
 /* "src/a.c:10-14  annotated  f  #pragma omp parallel for": nested loops are indented. */
-static int put_row(hpc_buf *out, const char *line, size_t n)
+static int put_row(hpc_table *t, const char *line, size_t n)
 {
-    char place[PATH_MAX + 48];
+    hpc_buf text = {0};
     hpc_json *v = NULL;
     int rc = HPC_OK;
     TRY(hpc_json_parse(&v, line, n, "loops"));
-    snprintf(place, sizeof place, "%s:%lld-%lld", text_of(v, "path"), (long long)int_of(v, "line"),
-             (long long)int_of(v, "end_line"));
-    hpc_buf_printf(out, "%-36s %*s%-18s %-24s ", place, 2 * (int)int_of(v, "depth"), "",
-                   text_of(v, "kind"), text_of(v, "function"));
     for (const char *p = text_of(v, "directive"); *p; p++)
-        hpc_buf_add(out, *p == '\n' ? " | " : p, *p == '\n' ? 3 : 1);
-    while (out->n > 0 && out->data[out->n - 1] == ' ') out->n--;
-    TRY(hpc_buf_text(out, "\n"));
+        TRY(hpc_buf_add(&text, *p == '\n' ? " | " : p, *p == '\n' ? 3 : 1));
+    hpc_table_cell(t, "%s:%lld-%lld", text_of(v, "path"), (long long)int_of(v, "line"),
+                   (long long)int_of(v, "end_line"));
+    hpc_table_cell(t, "%*s%s", 2 * (int)int_of(v, "depth"), "", text_of(v, "kind"));
+    hpc_table_cell(t, "%s", text_of(v, "function"));
+    hpc_table_cell(t, "%s", text.n ? text.data : "");
 out:
+    hpc_buf_release(&text);
     hpc_json_free(v);
     return rc;
 }
 
 static int put_table(hpc_buf *out, const hpc_buf *lines)
 {
+    static const hpc_column columns[] = {{.fit = HPC_FIT_CUT_FRONT, .least = 16},
+                                         {.title = NULL},
+                                         {.fit = HPC_FIT_CUT, .least = 8},
+                                         {.fit = HPC_FIT_WRAP, .least = 12}};
     const char *p = lines->data, *end = p + lines->n;
+    hpc_table t = {.column = columns, .columns = 4};
     int rc = HPC_OK;
     while (p < end) {
         size_t n = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) - p);
-        TRY(put_row(out, p, n));
+        TRY(put_row(&t, p, n));
         p += n + 1;
     }
+    TRY(hpc_table_print(out, &t, hpc_cmd_table_columns()));
 out:
+    hpc_buf_release(&t.text);
     return rc;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/corpus_print.h"
+#include "cmd/terminal.h"
 
 static int64_t left_out(const hpc_pack_result *r)
 {
@@ -23,16 +24,18 @@ static void put_pairs_json(hpc_json_out *w, const hpc_pack_result *r)
     hpc_json_close(w, '}');
 }
 
-static void put_pairs(hpc_buf *out, const hpc_pack_result *r)
+static void put_pairs(hpc_buf *out, const pack_part *p)
 {
-    hpc_buf_printf(out, "  %lld commits with their parents, %lld left out", (long long)r->pairs_n,
-                   (long long)left_out(r));
-    if (r->broad_n > 0) hpc_buf_printf(out, ", %lld too broad", (long long)r->broad_n);
+    const hpc_pack_result *r = &p->result;
+    hpc_buf line = {0};
+    hpc_buf_printf(&line, "%s: %lld commits with their parents, %lld left out",
+                   hpc_split_name(p->split), (long long)r->pairs_n, (long long)left_out(r));
+    if (r->broad_n > 0) hpc_buf_printf(&line, ", %lld too broad", (long long)r->broad_n);
     for (int k = 0; k < HPC_REASON_N; k++)
         if (r->held_out_n[k] > 0)
-            hpc_buf_printf(out, ", %lld %s", (long long)r->held_out_n[k],
+            hpc_buf_printf(&line, ", %lld %s", (long long)r->held_out_n[k],
                            hpc_reason_name((hpc_reason)k));
-    hpc_buf_text(out, "\n");
+    hpc_text_fill_take(out, &line, 2, hpc_cmd_table_columns());
 }
 
 static void put_json(hpc_json_out *w, const pack_part *p, bool perf)
@@ -61,15 +64,20 @@ void hpc_cmd_pack_json(hpc_buf *out, const pack_part *p, int n, bool perf)
 
 void hpc_cmd_pack_text(hpc_buf *out, const pack_part *p, int n, bool perf)
 {
+    static const hpc_column columns[] = {
+        HPC_COLUMN_TEXT("split"),   HPC_COLUMN_NUMBER("documents"), HPC_COLUMN_NUMBER("tokens"),
+        HPC_COLUMN_NUMBER("bytes"), HPC_COLUMN_NUMBER("shards"),    HPC_COLUMN_TEXT("")};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     char size[32];
-    hpc_buf_printf(out, "%-12s %12s %14s %12s %8s\n", "split", "documents", "tokens", "bytes",
-                   "shards");
     for (int k = 0; k < n; k++) {
         const hpc_pack_result *r = &p[k].result;
-        hpc_buf_printf(out, "%-12s %12lld %14lld %12s %8lld%s\n", hpc_split_name(p[k].split),
-                       (long long)r->documents_n, (long long)r->tokens_n,
-                       hpc_cmd_bytes(size, (double)r->bytes), (long long)r->shards_n,
-                       r->complete ? "" : "  not finished");
-        if (perf) put_pairs(out, r);
+        hpc_table_cell(&t, "%s", hpc_split_name(p[k].split));
+        hpc_table_cell(&t, "%lld", (long long)r->documents_n);
+        hpc_table_cell(&t, "%lld", (long long)r->tokens_n);
+        hpc_table_cell(&t, "%s", hpc_cmd_bytes(size, (double)r->bytes));
+        hpc_table_cell(&t, "%lld", (long long)r->shards_n);
+        hpc_table_cell(&t, "%s", r->complete ? "" : "not finished");
     }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
+    for (int k = 0; k < n && perf; k++) put_pairs(out, &p[k]);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "corpus/corpus.h"
 #include "runtime/plot/plot.h"
 
@@ -47,45 +48,43 @@ static const char *grouped(char out[32], int64_t v)
     return out;
 }
 
-static void print_row(hpc_buf *out, const hpc_stats_row *row, int width)
+static void print_row(hpc_table *t, const hpc_stats_row *row)
 {
-    char files[32], bytes[32], lines[32], tokens[32];
-    int pad = width - (int)strlen(row->name);
-    hpc_buf_printf(out, "%s%*s  %12s  %16s  %14s  %14s\n", row->name, pad > 0 ? pad : 0, "",
-                   grouped(files, row->files), grouped(bytes, row->bytes),
-                   grouped(lines, row->lines), grouped(tokens, row->tokens));
+    char text[32];
+    const int64_t number[] = {row->files, row->bytes, row->lines, row->tokens};
+    hpc_table_cell(t, "%s", row->name);
+    for (int k = 0; k < 4; k++) hpc_table_cell(t, "%s", grouped(text, number[k]));
 }
 
-static void print_head(hpc_buf *out, const char *name, int width)
+/* The titles stand in the table, once for each property, so that all columns are aligned. */
+static void print_head(hpc_table *t, const char *name)
 {
-    hpc_buf_printf(out, "%-*s  %12s  %16s  %14s  %14s\n", width, name, "files", "bytes", "lines",
-                   "tokens");
-}
-
-static int widest(const hpc_stats *s)
-{
-    size_t most = 12;
-    for (int k = 0; k < HPC_STATS_N; k++)
-        for (int64_t i = 0; i < s->rows_n[k]; i++)
-            if (strlen(s->row[k][i].name) > most) most = strlen(s->row[k][i].name);
-    return most < 40 ? (int)most : 40;
+    static const char *const titles[] = {"files", "bytes", "lines", "tokens"};
+    hpc_table_cell(t, "%s", name);
+    for (int k = 0; k < 4; k++) hpc_table_cell(t, "%s", titles[k]);
 }
 
 static void print_tables(hpc_buf *out, const hpc_stats *s, const stats_options *o)
 {
-    int width = widest(s);
-    print_head(out, "", width);
-    print_row(out, &s->total, width);
-    print_row(out, &s->kept, width);
+    static const hpc_column columns[] = {{.fit = HPC_FIT_CUT, .least = 16},
+                                         {.right = true},
+                                         {.right = true},
+                                         {.right = true},
+                                         {.right = true}};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
+    print_head(&t, "");
+    print_row(&t, &s->total);
+    print_row(&t, &s->kept);
     for (int k = 0; k < HPC_STATS_N && o->rows > 0; k++) {
-        hpc_buf_text(out, "\n");
-        print_head(out, hpc_stats_key_name(k), width);
-        for (int64_t i = 0; i < s->rows_n[k] && i < o->rows; i++)
-            print_row(out, &s->row[k][i], width);
-        if (s->rows_n[k] > o->rows)
-            hpc_buf_printf(out, "(%lld more; --rows shows them)\n",
-                           (long long)(s->rows_n[k] - o->rows));
+        hpc_table_cell(&t, "%s", "");
+        hpc_table_end_row(&t);
+        print_head(&t, hpc_stats_key_name(k));
+        for (int64_t i = 0; i < s->rows_n[k] && i < o->rows; i++) print_row(&t, &s->row[k][i]);
+        if (s->rows_n[k] <= o->rows) continue;
+        hpc_table_cell(&t, "(%lld more: --rows)", (long long)(s->rows_n[k] - o->rows));
+        hpc_table_end_row(&t);
     }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "runtime/proc/proc.h"
 
 typedef struct info_options {
@@ -70,20 +71,25 @@ static void put_json(hpc_buf *out, int threads)
     hpc_buf_text(out, "\n");
 }
 
-static void put_list(hpc_buf *out, const char *title, const char *const *item)
+static int put_list(hpc_table *t, const char *title, const char *const *item)
 {
-    hpc_buf_printf(out, "%-30s", title);
-    for (; *item; item++) hpc_buf_printf(out, " %s", *item);
-    hpc_buf_text(out, "\n");
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    for (int k = 0; item[k]; k++) TRY(hpc_buf_printf(&text, k ? " %s" : "%s", item[k]));
+    hpc_table_cell(t, "%s", title);
+    hpc_table_cell(t, "%s", text.n ? text.data : "none");
+out:
+    hpc_buf_release(&text);
+    return rc;
 }
 
 /* Opening the object finds libraries that are missing at run time. */
-static void put_object(hpc_buf *out, const feature *f)
+static void put_object(hpc_table *t, const feature *f)
 {
     char path[PATH_MAX];
     if (hpc_cmd_find(path, f->object) < 0 || !path[0]) {
         hpc_error_clear();
-        hpc_buf_printf(out, "no: this build has no %s; install %s and run `make`\n", f->object,
+        hpc_table_cell(t, "no: this build has no %s; install %s and run `make`", f->object,
                        f->package);
         return;
     }
@@ -91,30 +97,38 @@ static void put_object(hpc_buf *out, const feature *f)
     const char *error = object ? NULL : dlerror();
     if (object) dlclose(object);
     if (error)
-        hpc_buf_printf(out, "no: %s; install %s\n", error, f->package);
+        hpc_table_cell(t, "no: %s; install %s", error, f->package);
     else
-        hpc_buf_text(out, "yes\n");
+        hpc_table_cell(t, "yes");
 }
 
-static void put_feature(hpc_buf *out, const feature *f)
+static void put_feature(hpc_table *t, const feature *f)
 {
-    hpc_buf_printf(out, "%-30s ", f->name);
+    hpc_table_cell(t, "%s", f->name);
     if (f->object)
-        put_object(out, f);
+        put_object(t, f);
     else if (hpc_proc_exists(f->program))
-        hpc_buf_text(out, "yes\n");
+        hpc_table_cell(t, "yes");
     else
-        hpc_buf_printf(out, "no: there is no program %s; install %s\n", f->program, f->package);
+        hpc_table_cell(t, "no: there is no program %s; install %s", f->program, f->package);
 }
 
-static void put_text(hpc_buf *out, int threads)
+static int put_text(hpc_buf *out, int threads)
 {
+    static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
+    hpc_table t = {.column = columns, .columns = 2};
+    int rc = HPC_OK;
     hpc_buf_printf(out, "hpccoder %s, built with %s\n", HPC_VERSION, compiler);
-    put_list(out, "backends", hpc_device_backends());
-    put_list(out, "instruction sets", hpc_device_isas());
-    hpc_buf_printf(out, "%-30s %d\n", "threads", threads);
-    for (int k = 0; k < FEATURE_N; k++) put_feature(out, &features[k]);
-    hpc_buf_printf(out, "%-30s no: no GPU backend exists yet\n", "training on GPUs");
+    TRY(put_list(&t, "backends", hpc_device_backends()));
+    TRY(put_list(&t, "instruction sets", hpc_device_isas()));
+    hpc_table_cell(&t, "threads");
+    hpc_table_cell(&t, "%d", threads);
+    for (int k = 0; k < FEATURE_N; k++) put_feature(&t, &features[k]);
+    hpc_table_cell(&t, "training on GPUs");
+    hpc_table_cell(&t, "no: no GPU backend exists yet");
+out:
+    if (rc < 0) hpc_buf_release(&t.text);
+    return rc < 0 ? rc : hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 static int run(void *options, int argc, char **argv)
@@ -129,7 +143,7 @@ static int run(void *options, int argc, char **argv)
     if (o->json)
         put_json(&out, threads);
     else
-        put_text(&out, threads);
+        TRY(put_text(&out, threads));
     TRY(hpc_cmd_print(&out));
 out:
     hpc_buf_release(&out);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 
 int hpc_cmd_exit_code(int rc)
 {
@@ -55,7 +56,8 @@ static bool is_of_the_path(int os)
 int hpc_cmd_failed(const char *command, int rc)
 {
     const hpc_error *e = hpc_error_get();
-    fprintf(stderr, "hpccoder%s%s: %s\n", command ? " " : "", command ? command : "",
+    fprintf(stderr, "%shpccoder%s%s:%s %s\n", terminal_begin(stderr, STYLE_BAD), command ? " " : "",
+            command ? command : "", terminal_end(stderr, STYLE_BAD),
             e->code ? e->text : hpc_error_name(rc));
     return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }

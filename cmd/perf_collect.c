@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/asked.h"
+#include "cmd/terminal.h"
 
 typedef struct collect_options {
     const char *repo, *range, *product;
@@ -86,8 +87,13 @@ static int report(const hpc_history_result *r, const collect_options *o)
         hpc_json_close(&w, '}');
         hpc_buf_text(&text, "\n");
     } else {
-        for (int k = 0; k < ROWS; k++)
-            hpc_buf_printf(&text, "%-46s %8lld\n", rows[k].name, (long long)rows[k].n);
+        static const hpc_column columns[] = {{.title = NULL}, {.right = true}};
+        hpc_table t = {.column = columns, .columns = 2};
+        for (int k = 0; k < ROWS; k++) {
+            hpc_table_cell(&t, "%s", rows[k].name);
+            hpc_table_cell(&t, "%lld", (long long)rows[k].n);
+        }
+        hpc_table_print(&text, &t, hpc_cmd_table_columns());
         hpc_buf_printf(&text, "%.0f s of builds, %.0f s of runs\n", r->build_s, r->run_s);
     }
     int rc = hpc_cmd_print_report(&text, "the measurements are in", o->measure.db);

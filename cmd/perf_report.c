@@ -3,6 +3,7 @@
  * (corpus/history/report.h).
  */
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "corpus/history/report.h"
 
 typedef struct report_options {
@@ -36,7 +37,7 @@ static int run(void *options, int argc, char **argv)
     if (o->json)
         TRY(hpc_history_report_json(&text, &r));
     else
-        hpc_history_report_text(&text, &r);
+        TRY(hpc_history_report_text(&text, &r, hpc_cmd_table_columns()));
     TRY(hpc_cmd_print(&text));
     rc = EXIT_DONE;
 out:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/perf_train.h"
+#include "cmd/terminal.h"
 
 /* ---- examples ------------------------------------------------------------------------------- */
 
@@ -23,21 +24,32 @@ static void put_row(hpc_json_out *w, const hpc_perf_gather_row *r)
     hpc_json_close(w, '}');
 }
 
-static void say_row(hpc_buf *out, const hpc_perf_gather_row *r)
+static void say_row(hpc_table *t, const hpc_perf_gather_row *r)
 {
-    hpc_buf_printf(out, "%-32.32s %7lld %7lld %7lld %9lld %10lld %8lld\n",
-                   r->repository[0] ? r->repository : r->path, (long long)r->label[HPC_PERF_SLOWER],
-                   (long long)r->label[HPC_PERF_SAME], (long long)r->label[HPC_PERF_FASTER],
-                   (long long)r->nothing, (long long)r->undecided, (long long)r->lacking);
+    const int64_t number[] = {r->label[HPC_PERF_SLOWER],
+                              r->label[HPC_PERF_SAME],
+                              r->label[HPC_PERF_FASTER],
+                              r->nothing,
+                              r->undecided,
+                              r->lacking};
+    hpc_table_cell(t, "%s", r->repository[0] ? r->repository : r->path);
+    for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+        hpc_table_cell(t, "%lld", (long long)number[k]);
 }
 
 void train_print_set(hpc_buf *out, hpc_json_out *json, const hpc_perf_gathered *s)
 {
+    static const hpc_column columns[] = {{.title = "examples of", .fit = HPC_FIT_CUT, .least = 12},
+                                         HPC_COLUMN_NUMBER("slower"),
+                                         HPC_COLUMN_NUMBER("same"),
+                                         HPC_COLUMN_NUMBER("faster"),
+                                         HPC_COLUMN_NUMBER("no code*"),
+                                         HPC_COLUMN_NUMBER("undecided"),
+                                         HPC_COLUMN_NUMBER("lacking")};
+    hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     hpc_perf_gather_row all = {.repository = "all"};
+    hpc_buf notes = {0};
     if (json) hpc_json_open(json, "sources", '[');
-    if (!json)
-        hpc_buf_printf(out, "%-32s %7s %7s %7s %9s %10s %8s\n", "examples of", "slower", "same",
-                       "faster", "no code*", "undecided", "lacking");
     for (int64_t k = 0; k < s->rows; k++) {
         const hpc_perf_gather_row *r = &s->row[k];
         for (int v = 0; v < HPC_PERF_UNKNOWN; v++) all.label[v] += r->label[v];
@@ -47,7 +59,7 @@ void train_print_set(hpc_buf *out, hpc_json_out *json, const hpc_perf_gathered *
         if (json)
             put_row(json, r);
         else
-            say_row(out, r);
+            say_row(&t, r);
     }
     if (json) {
         hpc_json_close(json, ']');
@@ -55,11 +67,13 @@ void train_print_set(hpc_buf *out, hpc_json_out *json, const hpc_perf_gathered *
         hpc_json_put_int(json, "commits", s->learnt_n);
         return;
     }
-    if (s->rows > 1) say_row(out, &all);
-    hpc_buf_printf(out,
+    if (s->rows > 1) say_row(&t, &all);
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
+    hpc_buf_printf(&notes,
                    "* commits without a change of code: labelled the same, not used for training\n"
                    "%lld commits used for training, each with one metric\n",
                    (long long)s->learnt_n);
+    hpc_text_fill_take(out, &notes, 2, hpc_cmd_table_columns());
 }
 
 /* ---- figures -------------------------------------------------------------------------------- */
@@ -100,35 +114,39 @@ static void put_judgement(hpc_json_out *w, const hpc_perf_judgement *j)
     }
 }
 
-static void say_interval(hpc_buf *out, hpc_perf_interval i)
+static void say_interval(hpc_table *t, hpc_perf_interval i)
 {
     if (isnan(i.value))
-        hpc_buf_printf(out, "  %22s", "-");
+        hpc_table_cell(t, "-");
     else if (isnan(i.low))
-        hpc_buf_printf(out, "  %6.3f [    -,     -]", i.value);
+        hpc_table_cell(t, "%.3f [    -,     -]", i.value);
     else
-        hpc_buf_printf(out, "  %6.3f [%6.3f,%6.3f]", i.value, i.low, i.high);
+        hpc_table_cell(t, "%.3f [%6.3f,%6.3f]", i.value, i.low, i.high);
 }
 
 static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
 {
-    hpc_buf_printf(out, "%-20s", "");
+    hpc_column column[1 + HPC_PERF_RIVALS] = {HPC_COLUMN_TEXT("")};
+    hpc_table t = {.column = column, .columns = 1};
     for (int r = 0; r < HPC_PERF_RIVALS; r++)
-        if (j->has[r]) hpc_buf_printf(out, "  %22s", hpc_perf_rival_name((hpc_perf_rival)r));
-    hpc_buf_text(out, "\n");
+        if (j->has[r])
+            column[t.columns++] =
+                (hpc_column)HPC_COLUMN_NUMBER(hpc_perf_rival_name((hpc_perf_rival)r));
     for (int f = 0; f < HPC_PERF_FIGURES; f++) {
-        hpc_buf_printf(out, "%-20s", hpc_perf_figure_name((hpc_perf_figure)f));
+        hpc_table_cell(&t, "%s", hpc_perf_figure_name((hpc_perf_figure)f));
         for (int r = 0; r < HPC_PERF_RIVALS; r++)
-            if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(out, j->figure[r][f]);
-        hpc_buf_text(out, "\n");
+            if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(&t, j->figure[r][f]);
+        hpc_table_end_row(&t);
     }
-    hpc_buf_text(out, "the learner's minus theirs\n");
+    hpc_table_cell(&t, "the learner's lead");
+    hpc_table_end_row(&t);
     for (int f = 0; f < HPC_PERF_COVERAGE; f++) {
-        hpc_buf_printf(out, "%-20s  %22s", hpc_perf_figure_name((hpc_perf_figure)f), "");
+        hpc_table_cell(&t, "  %s", hpc_perf_figure_name((hpc_perf_figure)f));
+        if (j->has[HPC_PERF_LEARNER]) hpc_table_cell(&t, "%s", "");
         for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
-            if (j->has[r]) say_interval(out, j->ahead[r][f]);
-        hpc_buf_text(out, "\n");
+            if (j->has[r]) say_interval(&t, j->ahead[r][f]);
     }
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 void train_print_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,
@@ -141,21 +159,23 @@ void train_print_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judg
         [HPC_PERF_BY_GROUP] = "leaving out each repository in turn",
         [HPC_PERF_BY_TIME] = "leaving out the last part of each repository's history",
         [HPC_PERF_APART] = "commits not used for training"};
+    hpc_buf head = {0};
     if (json) {
         hpc_json_open(json, keys[split], '{');
         put_judgement(json, j);
         hpc_json_close(json, '}');
         return;
     }
-    hpc_buf_printf(out,
+    hpc_buf_printf(&head,
                    "\n%s: %lld slower, %lld the same, %lld faster, of %lld repositories "
                    "(95 %% intervals over commits)\n",
                    words[split], (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
                    (long long)j->n[HPC_PERF_FASTER], (long long)j->groups);
     if (j->left_out > 0)
         hpc_buf_printf(
-            out,
+            &head,
             "%lld repositories could not be judged: the remaining training data is too small\n",
             (long long)j->left_out);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     say_rivals(out, j);
 }

@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/plan.h"
+#include "cmd/terminal.h"
 
 typedef struct check_options {
     plan_ask ask;
@@ -113,28 +114,36 @@ static void put_json(hpc_buf *out, const check *c)
 
 static void put_text(hpc_buf *out, const check *c)
 {
+    static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
+    hpc_table t = {.column = columns, .columns = 2};
     char a[32], b[32], d[32], e[32], f[32];
     const finding *o = &c->order, *l = &c->layouts;
-    hpc_buf_printf(out, "ranks    %d, of which %d programs were compared\n", c->ranks, c->compared);
+    hpc_table_cell(&t, "ranks");
+    hpc_table_cell(&t, "%d, of which %d programs were compared", c->ranks, c->compared);
+    hpc_table_cell(&t, "order");
     if (o->ok)
-        hpc_buf_printf(out, "order    holds: %lld collectives, on all alike\n",
+        hpc_table_cell(&t, "holds: %lld collectives, on all alike",
                        (long long)o->proof.collectives);
     else
-        hpc_buf_printf(out, "order    %s\n", o->error.text);
+        hpc_table_cell(&t, "%s", o->error.text);
+    hpc_table_cell(&t, "layouts");
     if (l->ok)
-        hpc_buf_printf(out,
-                       "layouts  hold: each of %lld instructions of one rank's step is done once, "
-                       "with %lld moves between\n",
+        hpc_table_cell(&t,
+                       "hold: each of %lld instructions of one rank's step is done once, with %lld "
+                       "moves between",
                        (long long)l->proof.instructions, (long long)l->proof.moves);
     else
-        hpc_buf_printf(out, "layouts  %s\n", l->error.text);
-    if (!c->memory.ok) hpc_buf_printf(out, "memory   %s\n", c->memory.error.text);
-    hpc_buf_printf(out,
-                   "memory   %s on rank %d: parameters %s, gradients %s, optimizer %s, activations "
-                   "%s\n",
+        hpc_table_cell(&t, "%s", l->error.text);
+    if (!c->memory.ok) {
+        hpc_table_cell(&t, "memory");
+        hpc_table_cell(&t, "%s", c->memory.error.text);
+    }
+    hpc_table_cell(&t, "memory");
+    hpc_table_cell(&t, "%s on rank %d: parameters %s, gradients %s, optimizer %s, activations %s",
                    hpc_cmd_bytes(a, c->most.all), c->rank, hpc_cmd_bytes(b, c->most.parameters),
                    hpc_cmd_bytes(d, c->most.gradients), hpc_cmd_bytes(e, c->most.optimizer),
                    hpc_cmd_bytes(f, c->most.activations));
+    hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
 static int run(void *options, int argc, char **argv)

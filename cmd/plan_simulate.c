@@ -91,10 +91,8 @@ static int run(void *options, int argc, char **argv)
         hpc_cmd_simulate_put_json(&out, &t);
     else if (t.o->best > 0)
         hpc_cmd_simulate_put_list(&out, &t);
-    else {
+    else
         hpc_cmd_simulate_put_one(&out, &t, &t.row[0]);
-        hpc_cmd_simulate_put_plane(&out, &t.row[0]);
-    }
     TRY(hpc_cmd_print(&out));
     rc = t.n > 0 && t.row[0].fits ? EXIT_DONE : EXIT_FINDINGS;
 out:

@@ -27,7 +27,5 @@ typedef struct simulate_study {
 void hpc_cmd_simulate_put_json(hpc_buf *out, const simulate_study *t);
 void hpc_cmd_simulate_put_list(hpc_buf *out, const simulate_study *t); /* a line for each plan */
 void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_step_plan *r);
-/* Bytes that a block's products send of activations, which do not depend on the machine. */
-void hpc_cmd_simulate_put_plane(hpc_buf *out, const hpc_step_plan *r);
 
 #endif

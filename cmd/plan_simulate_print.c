@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/plan_simulate.h"
+#include "cmd/terminal.h"
 
 static void grid_text(char out[128], const hpc_grid_shape *g)
 {
@@ -97,70 +98,106 @@ void hpc_cmd_simulate_put_json(hpc_buf *out, const simulate_study *t)
     hpc_buf_text(out, "\n");
 }
 
-void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_step_plan *r)
+static void add_memory(hpc_table *t, const simulate_study *of, const hpc_step_plan *r)
 {
-    char a[32], b[32], c[32], d[32], axes[64], grid[128];
-    const hpc_simulation *s = &r->s;
-    double hidden = s->communication_s > 0 ? 1 - s->exposed_s / s->communication_s : 0;
-    grid_text(grid, &r->parallel.grid);
-    hpc_buf_printf(out, "predicted for %s\n", t->machine.name);
-    hpc_buf_printf(out, "plan            %s, --zero %d, %lld microbatches, %.3g parameters\n", grid,
-                   r->parallel.zero, (long long)r->accumulate,
-                   (double)hpc_model_config_params(&t->model));
-    hpc_buf_printf(out,
-                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% including "
-                   "recomputation)\n",
-                   s->step_s, (double)t->tokens / s->step_s, 100 * model_share(t, r),
-                   100 * program_share(t, r));
-    if (s->refresh_s > 0) hpc_buf_printf(out, "refresh         %.4g s each\n", s->refresh_s);
-    hpc_buf_printf(out, "computation     %.4g s\n", s->compute_s);
-    hpc_buf_printf(out,
-                   "communication   %.4g s, of which %.4g s are waited for and %.0f %% hidden\n",
-                   s->communication_s, s->exposed_s, 100 * hidden);
-    hpc_buf_printf(out, "at least        %.4g s, with perfect overlap\n", s->least_s);
-    hpc_buf_printf(out, "memory          %s a rank, of %s: ", hpc_cmd_bytes(a, r->memory.all),
-                   hpc_cmd_bytes(b, t->machine.memory));
-    hpc_buf_printf(out, "parameters %s, gradients %s, ", hpc_cmd_bytes(c, r->memory.parameters),
-                   hpc_cmd_bytes(d, r->memory.gradients));
-    hpc_buf_printf(out, "optimizer %s, activations %s%s\n", hpc_cmd_bytes(a, r->memory.optimizer),
-                   hpc_cmd_bytes(b, r->memory.activations), r->fits ? "" : "; it does not fit");
+    char a[32], b[32], c[32], d[32], e[32], f[32];
+    hpc_table_cell(t, "memory");
+    hpc_table_cell(t,
+                   "%s a rank, of %s: parameters %s, gradients %s, optimizer %s, activations %s%s",
+                   hpc_cmd_bytes(a, r->memory.all), hpc_cmd_bytes(b, of->machine.memory),
+                   hpc_cmd_bytes(c, r->memory.parameters), hpc_cmd_bytes(d, r->memory.gradients),
+                   hpc_cmd_bytes(e, r->memory.optimizer), hpc_cmd_bytes(f, r->memory.activations),
+                   r->fits ? "" : "; it does not fit");
+}
+
+static void add_sent(hpc_table *t, const hpc_simulation *s)
+{
+    char a[32], axes[64];
     for (int k = 0; k < HPC_AXES_N; k++) {
         if (s->messages[k] == 0) continue;
         axes_text(axes, k);
-        hpc_buf_printf(out, "sent            %s along %s, in %lld messages\n",
-                       hpc_cmd_bytes(a, (double)s->sent[k]), axes, (long long)s->messages[k]);
+        hpc_table_cell(t, "sent");
+        hpc_table_cell(t, "%s along %s, in %lld messages", hpc_cmd_bytes(a, (double)s->sent[k]),
+                       axes, (long long)s->messages[k]);
     }
 }
 
-/* The activations that the products of a block send do not depend on the machine. */
-void hpc_cmd_simulate_put_plane(hpc_buf *out, const hpc_step_plan *r)
+/* Activations that the products of a block send: they do not depend on the machine. */
+static void add_plane(hpc_table *t, const hpc_step_plan *r)
 {
     int rows = r->parallel.grid.extent[HPC_AXIS_ROW], cols = r->parallel.grid.extent[HPC_AXIS_COL];
     int best_row, best_col;
     rows = rows > 1 ? rows : 1, cols = cols > 1 ? cols : 1;
     if (rows * cols == 1) return;
     hpc_simulate_best_plane(&best_row, &best_col, rows * cols);
-    hpc_buf_printf(
-        out,
-        "plane           row=%d,col=%d sends %.3g m h a block of m rows of width h (GPT, by "
-        "the closed form); the least of %d ranks is %.3g, of row=%d,col=%d\n",
-        rows, cols, hpc_simulate_volume(rows, cols), rows * cols,
-        hpc_simulate_volume(best_row, best_col), best_row, best_col);
+    hpc_table_cell(t, "plane");
+    hpc_table_cell(t,
+                   "row=%d,col=%d sends %.3g m h a block of m rows of width h (GPT, by the closed "
+                   "form); the least of %d ranks is %.3g, of row=%d,col=%d",
+                   rows, cols, hpc_simulate_volume(rows, cols), rows * cols,
+                   hpc_simulate_volume(best_row, best_col), best_row, best_col);
+}
+
+void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_step_plan *r)
+{
+    static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
+    hpc_table w = {.column = columns, .columns = 2};
+    hpc_buf head = {0};
+    char grid[128];
+    const hpc_simulation *s = &r->s;
+    double hidden = s->communication_s > 0 ? 1 - s->exposed_s / s->communication_s : 0;
+    grid_text(grid, &r->parallel.grid);
+    hpc_buf_printf(&head, "predicted for %s\n", t->machine.name);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
+    hpc_table_cell(&w, "plan");
+    hpc_table_cell(&w, "%s, --zero %d, %lld microbatches, %.3g parameters", grid, r->parallel.zero,
+                   (long long)r->accumulate, (double)hpc_model_config_params(&t->model));
+    hpc_table_cell(&w, "step");
+    hpc_table_cell(&w, "%.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% including recomputation)",
+                   s->step_s, (double)t->tokens / s->step_s, 100 * model_share(t, r),
+                   100 * program_share(t, r));
+    if (s->refresh_s > 0) {
+        hpc_table_cell(&w, "refresh");
+        hpc_table_cell(&w, "%.4g s each", s->refresh_s);
+    }
+    hpc_table_cell(&w, "computation");
+    hpc_table_cell(&w, "%.4g s", s->compute_s);
+    hpc_table_cell(&w, "communication");
+    hpc_table_cell(&w, "%.4g s, of which %.4g s are waited for and %.0f %% hidden",
+                   s->communication_s, s->exposed_s, 100 * hidden);
+    hpc_table_cell(&w, "at least");
+    hpc_table_cell(&w, "%.4g s, with perfect overlap", s->least_s);
+    add_memory(&w, t, r);
+    add_sent(&w, s);
+    add_plane(&w, r);
+    hpc_table_print(out, &w, hpc_cmd_table_columns());
 }
 
 void hpc_cmd_simulate_put_list(hpc_buf *out, const simulate_study *t)
 {
+    static const hpc_column columns[] = {
+        HPC_COLUMN_TEXT("grid"),      HPC_COLUMN_NUMBER("micro"),   HPC_COLUMN_NUMBER("step s"),
+        HPC_COLUMN_NUMBER("compute"), HPC_COLUMN_NUMBER("exposed"), HPC_COLUMN_NUMBER("at least"),
+        HPC_COLUMN_NUMBER("peak %"),  HPC_COLUMN_NUMBER("memory"),  HPC_COLUMN_TEXT("")};
+    hpc_table w = {.column = columns, .columns = sizeof columns / sizeof *columns};
+    hpc_buf head = {0};
     char grid[128], bytes[32];
-    hpc_buf_printf(out, "predicted for %s; the fastest that fit\n", t->machine.name);
-    hpc_buf_printf(out, "%-28s %6s %9s %9s %9s %9s %7s %10s\n", "grid", "micro", "step s",
-                   "compute", "exposed", "at least", "peak %", "memory");
+    hpc_buf_printf(&head, "predicted for %s; the fastest that fit\n", t->machine.name);
+    hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     for (int64_t k = 0; k < t->n; k++) {
         const hpc_step_plan *r = &t->row[k];
+        const bool overlap = r->parallel.overlap || t->o->ask.ranks.no_overlap;
         grid_text(grid, &r->parallel.grid);
-        hpc_buf_printf(out, "%-28s %6lld %9.4g %9.4g %9.4g %9.4g %7.1f %10s%s\n", grid,
-                       (long long)r->accumulate, r->s.step_s, r->s.compute_s, r->s.exposed_s,
-                       r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all),
-                       r->parallel.overlap || t->o->ask.ranks.no_overlap ? "" : "  --no-overlap");
+        hpc_table_cell(&w, "%s", grid);
+        hpc_table_cell(&w, "%lld", (long long)r->accumulate);
+        hpc_table_cell(&w, "%.4g", r->s.step_s);
+        hpc_table_cell(&w, "%.4g", r->s.compute_s);
+        hpc_table_cell(&w, "%.4g", r->s.exposed_s);
+        hpc_table_cell(&w, "%.4g", r->s.least_s);
+        hpc_table_cell(&w, "%.1f", 100 * model_share(t, r));
+        hpc_table_cell(&w, "%s", hpc_cmd_bytes(bytes, r->memory.all));
+        hpc_table_cell(&w, "%s", overlap ? "" : "--no-overlap");
     }
+    hpc_table_print(out, &w, hpc_cmd_table_columns());
     if (t->n == 0) hpc_buf_text(out, "no plan fits: use more devices, --recompute or --zero\n");
 }

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "cmd/terminal.h"
 #include "runtime/base/ordered.h"
 
 enum { FILE_MOST = 16 << 20, WINDOW = 256, PROGRESS_FILES = 10 };
@@ -484,7 +484,7 @@ static int run(void *options, int argc, char **argv)
     }
     TRY(open_asker(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);
-    r.silent = j.o->quiet || r.n < PROGRESS_FILES || isatty(STDOUT_FILENO);
+    r.silent = j.o->quiet || r.n < PROGRESS_FILES || terminal_is(stdout);
     TRY(judge_all(&r, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(summarise(&j));
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/pragma.h"
+#include "cmd/terminal.h"
 
 enum { CONTEXT = 3 };
 
@@ -22,13 +23,15 @@ typedef struct hunk {
 static uint32_t put_lines(hpc_buf *out, char mark, const char *p, size_t n)
 {
     uint32_t lines = 0;
+    terminal_style style = mark == '+' ? STYLE_GOOD : mark == '-' ? STYLE_BAD : STYLE_NONE;
     for (const char *end = p + n; p < end; lines++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t length = stop ? (size_t)(stop - p) + 1 : (size_t)(end - p);
-        hpc_buf_add(out, &mark, 1);
+        size_t length = (size_t)((stop ? stop : end) - p);
+        hpc_buf_printf(out, "%s%c", terminal_begin(stdout, style), mark);
         hpc_buf_add(out, p, length);
-        if (!stop) hpc_buf_text(out, "\n\\ No newline at end of file\n");
-        p += length;
+        hpc_buf_printf(out, "%s\n", terminal_end(stdout, style));
+        if (!stop) hpc_buf_text(out, "\\ No newline at end of file\n");
+        p += length + (stop != NULL);
     }
     return lines;
 }

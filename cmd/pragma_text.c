@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/pragma.h"
+#include "cmd/terminal.h"
 
 enum { SHOWN = 110 }; /* bytes of a source line */
 
@@ -210,8 +211,14 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
 static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
 {
     const hpc_pragma_loop *l = &f->d.loops.item[i];
+    static const terminal_style style_of[] = {[HPC_VERDICT_PARALLEL] = STYLE_GOOD,
+                                              [HPC_VERDICT_CONDITIONAL] = STYLE_DOUBT,
+                                              [HPC_VERDICT_UNKNOWN] = STYLE_NONE,
+                                              [HPC_VERDICT_UNSAFE] = STYLE_BAD};
     const hpc_directive_choice *note = &f->d.choice[i];
-    hpc_buf_printf(out, "%s:%u: %s\n", f->d.path, l->line, hpc_verdict_name(l->verdict));
+    hpc_buf_printf(out, "%s:%u: ", f->d.path, l->line);
+    terminal_put(out, style_of[l->verdict], hpc_verdict_name(l->verdict));
+    hpc_buf_text(out, "\n");
     put_source(out, &f->d.text, l);
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/predict.h"
+#include "cmd/terminal.h"
 
 enum { FUNCTIONS = 20 };
 
@@ -19,8 +20,8 @@ static void put_whys(hpc_buf *out, const hpc_perf_said *s, const char *indent)
 
 static void put_mark(hpc_buf *out, const hpc_perf_said *s)
 {
-    if (s->level == HPC_PERF_FAIL) hpc_buf_text(out, "  FAIL");
-    if (s->level == HPC_PERF_WARN) hpc_buf_text(out, "  WARNING");
+    if (s->level == HPC_PERF_FAIL) terminal_put(out, STYLE_BAD, "  FAIL");
+    if (s->level == HPC_PERF_WARN) terminal_put(out, STYLE_DOUBT, "  WARNING");
     if (s->acknowledged) hpc_buf_printf(out, "  acknowledged: %s", s->acknowledged);
 }
 
@@ -33,9 +34,15 @@ static void put_verdict(hpc_buf *out, const predict_report *r)
     static const char *const advice[] = {"; measure before you merge", "; no need to measure",
                                          "; measure to confirm it",
                                          "; measure if this code is hot"};
+    static const terminal_style style_of[] = {[HPC_PERF_SLOWER] = STYLE_BAD,
+                                              [HPC_PERF_SAME] = STYLE_NONE,
+                                              [HPC_PERF_FASTER] = STYLE_GOOD,
+                                              [HPC_PERF_UNKNOWN] = STYLE_DOUBT};
     const hpc_perf_said *s = &r->p->range.said;
     hpc_buf_printf(out, "%s: ", r->range);
+    hpc_buf_text(out, terminal_begin(stdout, style_of[s->verdict]));
     predict_put_verdict(out, s);
+    hpc_buf_text(out, terminal_end(stdout, style_of[s->verdict]));
     hpc_buf_text(out, advice[s->verdict]);
     put_mark(out, s);
     hpc_buf_text(out, "\n");

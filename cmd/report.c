@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "train/report/report.h"
 
 typedef struct report_options {
@@ -91,8 +92,7 @@ static int put_summary(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, in
 {
     hpc_report_summary s;
     int rc = hpc_report_summarise(&s, run, n, a);
-    if (rc >= 0) hpc_report_text(out, &s, hpc_cmd_columns());
-    return rc;
+    return rc < 0 ? rc : hpc_report_text(out, &s, hpc_cmd_table_columns());
 }
 
 static int run_report(void *opaque, int argc, char **argv)

@@ -9,11 +9,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "model/packed.h"
 
 static void write_stderr(void *user, const char *text, size_t n)
@@ -30,26 +30,17 @@ static void write_nothing(void *user, const char *text, size_t n)
     (void)n;
 }
 
-/* $COLUMNS, or the width of the terminal of a file descriptor; 0: unknown. */
-static int columns_of(int fd)
-{
-    const char *given = getenv("COLUMNS");
-    struct winsize w;
-    int n = given ? atoi(given) : 0;
-    if (n <= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &w) == 0) n = w.ws_col;
-    return n;
-}
-
 void hpc_cmd_progress(hpc_progress *out, bool quiet)
 {
     *out = (hpc_progress){.write = quiet ? write_nothing : write_stderr,
-                          .terminal = !quiet && isatty(STDERR_FILENO),
-                          .columns = columns_of(STDERR_FILENO)};
+                          .terminal = !quiet && terminal_moves(stderr),
+                          .columns = terminal_error_columns()};
 }
 
 void hpc_cmd_warn(const char *line, void *command)
 {
-    fprintf(stderr, "hpccoder %s: %s\n", (const char *)command, line);
+    fprintf(stderr, "%shpccoder %s:%s %s\n", terminal_begin(stderr, STYLE_DOUBT),
+            (const char *)command, terminal_end(stderr, STYLE_DOUBT), line);
 }
 
 int hpc_cmd_read(hpc_buf *out, const char *file)
@@ -265,13 +256,4 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
     return hpc_fail(
         HPC_E_ARG,
         "cannot find held-out.sketch in the folders of this program: name it with --held-out");
-}
-
-/* ---- the terminal --------------------------------------------------------------------------- */
-
-int hpc_cmd_columns(void)
-{
-    int n = columns_of(STDOUT_FILENO);
-    if (n <= 0) n = 80;
-    return n < 20 ? 20 : n > 120 ? 120 : n;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 
 /* In the order of the groups below. */
 const hpc_command *const hpc_commands[] = {&hpc_cmd_complete,
@@ -69,13 +70,14 @@ static const char *const examples[] = {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-static int write_commands(hpc_buf *out, int columns)
+static int write_commands(hpc_buf *out, FILE *to, int columns)
 {
     int g = 0, rc = HPC_OK;
     for (int k = 0; hpc_commands[k]; k++) {
         const hpc_command *const one[] = {hpc_commands[k], NULL};
         if (g < GROUPS && hpc_commands[k] == groups[g].first)
-            hpc_buf_printf(out, "\n%s:\n", groups[g++].title);
+            hpc_buf_printf(out, "\n%s%s:%s\n", terminal_begin(to, STYLE_TITLE), groups[g++].title,
+                           terminal_end(to, STYLE_TITLE));
         TRY(hpc_options_overview(out, one, columns));
         if (k < EXAMPLES) hpc_buf_printf(out, "      %s\n", examples[k]);
     }
@@ -86,7 +88,7 @@ out:
 int hpc_cmd_usage(FILE *to)
 {
     hpc_buf list = {0};
-    int rc = write_commands(&list, hpc_cmd_columns());
+    int rc = write_commands(&list, to, hpc_cmd_columns());
     fprintf(to, "usage: hpccoder COMMAND [OPTION]...\n%s", rc < 0 ? "" : list.data);
     hpc_buf_release(&list);
     fprintf(to,

@@ -5,9 +5,8 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 dir=${1:?usage: sources.sh DIR}
 mkdir "$dir"
-cd "$root"
-cp -r LICENSE infer train tokenizer "$OLDPWD/$dir"
-cd "$OLDPWD/$dir"
+cd "$dir"
+cp -r "$root/LICENSE" "$root/infer" "$root/train" "$root/tokenizer" .
 git init -q -b main
 git add -A
 git -c user.name="A Developer" -c user.email=developer@example.org -c commit.gpgsign=false \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "corpus/history/report.h"
+#include "runtime/base/table.h"
 
 enum { SHORT = 12 }; /* digits of an id */
 
@@ -27,85 +28,124 @@ void perf_report_noise(hpc_buf *out, const perf_curve *c)
                        (long long)c->steps.stretches_n);
 }
 
-static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
+static void put_series(hpc_buf *out, const perf_shown *s, bool histories, int width)
 {
     const perf_curve *c = s->curve;
     int64_t label[HPC_HISTORY_UNDECIDED + 1];
-    hpc_buf_printf(out, "[%d] %s of '%s' on %s", s->number, s->metric, s->command, s->machine);
-    if (s->builds) hpc_buf_printf(out, ", built by '%s'", perf_report_built(s));
-    if (histories) hpc_buf_printf(out, ", %s", s->of->name);
-    hpc_buf_printf(out, "\n    %lld of %lld commits measured", (long long)c->measured_n,
+    hpc_buf text = {0};
+    hpc_buf_printf(&text, "[%d] %s of '%s' on %s", s->number, s->metric, s->command, s->machine);
+    if (s->builds) hpc_buf_printf(&text, ", built by '%s'", perf_report_built(s));
+    if (histories) hpc_buf_printf(&text, ", %s", s->of->name);
+    hpc_buf_printf(&text, "\n    %lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);
-    if (c->same_n) hpc_buf_printf(out, ", %lld with a byte-identical build", (long long)c->same_n);
-    if (c->failed_n) hpc_buf_printf(out, ", %lld failed", (long long)c->failed_n);
+    if (c->same_n)
+        hpc_buf_printf(&text, ", %lld with a byte-identical build", (long long)c->same_n);
+    if (c->failed_n) hpc_buf_printf(&text, ", %lld failed", (long long)c->failed_n);
     if (c->beside_n)
-        hpc_buf_printf(out, "; %lld on branches, without change points", (long long)c->beside_n);
-    hpc_buf_text(out, "\n    ");
-    perf_report_noise(out, c);
+        hpc_buf_printf(&text, "; %lld on branches, without change points", (long long)c->beside_n);
+    hpc_buf_text(&text, "\n    ");
+    perf_report_noise(&text, c);
     perf_report_labels(label, s);
-    hpc_buf_text(out, "\n    labels:");
+    hpc_buf_text(&text, "\n    labels:");
     for (int k = 0; k <= HPC_HISTORY_UNDECIDED; k++)
-        hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k],
-                       hpc_history_label_name(k));
-    hpc_buf_text(out, "\n");
+        hpc_buf_printf(&text, "%s %lld %s", k ? "," : "", (long long)label[k], hpc_history_label_name(k));
+    hpc_text_fill_take(out, &text, 6, width);
 }
 
-static void put_change(hpc_buf *out, const perf_change *c, const hpc_history_report *r)
+/* Subjects are cut first; a column without text takes no space. */
+#define SUBJECT                                                                                    \
+    {                                                                                              \
+        .title = "", .fit = HPC_FIT_CUT, .least = 10                                               \
+    }
+
+/* The number of a series, if there are several. */
+static void put_number(hpc_table *t, int number, const hpc_history_report *r)
 {
-    char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT], which[PERF_REPORT_TEXT];
-    const perf_commit *at = perf_report_commit(c->of, c->step->at);
-    if (c->suspects == 1)
-        snprintf(which, sizeof which, "this one");
+    if (r->n > 1)
+        hpc_table_cell(t, "[%d]", number);
     else
-        snprintf(which, sizeof which, "%lld: %.9s..%.9s", (long long)c->suspects,
-                 perf_report_commit(c->of, c->first)->id, perf_report_commit(c->of, c->last)->id);
-    hpc_buf_printf(
-        out, "  %10s  %-22s  [%d]  %.*s  %-24s", perf_report_share(change, c->step->change),
-        perf_report_range(range, c->step->low, c->step->high), c->of->number, SHORT, at->id, which);
-    if (r->repository) hpc_buf_printf(out, "  %s", c->of->of->subject[c->step->at]);
-    while (out->n > 0 && out->data[out->n - 1] == ' ') out->data[--out->n] = '\0';
-    hpc_buf_text(out, "\n");
+        hpc_table_cell(t, "%s", "");
 }
 
-static void put_labels(hpc_buf *out, const perf_shown *s)
+static void add_change(hpc_table *t, const perf_change *c, const hpc_history_report *r)
+{
+    char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT];
+    hpc_table_cell(t, "%s", perf_report_share(change, c->step->change));
+    hpc_table_cell(t, "%s", perf_report_range(range, c->step->low, c->step->high));
+    put_number(t, c->of->number, r);
+    hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(c->of, c->step->at)->id);
+    if (c->suspects == 1)
+        hpc_table_cell(t, "this one");
+    else
+        hpc_table_cell(t, "%lld: %.9s..%.9s", (long long)c->suspects,
+                       perf_report_commit(c->of, c->first)->id,
+                       perf_report_commit(c->of, c->last)->id);
+    hpc_table_cell(t, "%s", r->repository ? c->of->of->subject[c->step->at] : "");
+}
+
+static int put_changes(hpc_buf *out, const hpc_history_report *r, int width)
+{
+    static const hpc_column columns[] = {
+        HPC_COLUMN_NUMBER("change"), HPC_COLUMN_TEXT("interval (95 %)"), HPC_COLUMN_TEXT("of"),
+        HPC_COLUMN_TEXT("commit"),   HPC_COLUMN_TEXT("where it may be"), SUBJECT};
+    hpc_table t = {
+        .column = columns, .columns = sizeof columns / sizeof *columns, .keys = 4, .indent = 2};
+    hpc_buf_text(out, "\n"
+                      "change points, largest first\n");
+    for (int64_t k = 0; k < r->changes_n; k++) add_change(&t, &r->change[k], r);
+    return hpc_table_print(out, &t, width);
+}
+
+static void add_labels(hpc_table *t, const perf_shown *s, const hpc_history_report *r)
 {
     char change[PERF_REPORT_TEXT], range[PERF_REPORT_TEXT];
     for (int64_t k = 0; k < s->of->curves.line.n; k++) {
         const perf_point *p = &s->curve->point[k];
         hpc_history_label l = p->effect.label;
         if (l != HPC_HISTORY_SLOWER && l != HPC_HISTORY_FASTER) continue;
-        hpc_buf_printf(out, "  %10s  %-22s  [%d]  %.*s  %-6s against %.*s  %s",
-                       perf_report_share(change, p->effect.change),
-                       perf_report_range(range, p->effect.low, p->effect.high), s->number, SHORT,
-                       perf_report_commit(s, k)->id, hpc_history_label_name(l), SHORT,
-                       perf_report_commit(s, p->base)->id, s->of->subject[k]);
-        while (out->n > 0 && out->data[out->n - 1] == ' ') out->data[--out->n] = '\0';
-        hpc_buf_text(out, "\n");
+        hpc_table_cell(t, "%s", perf_report_share(change, p->effect.change));
+        hpc_table_cell(t, "%s", perf_report_range(range, p->effect.low, p->effect.high));
+        put_number(t, s->number, r);
+        hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(s, k)->id);
+        hpc_table_cell(t, "%s", hpc_history_label_name(l));
+        hpc_table_cell(t, "%.*s", SHORT, perf_report_commit(s, p->base)->id);
+        hpc_table_cell(t, "%s", s->of->subject[k]);
     }
 }
 
-void hpc_history_report_text(hpc_buf *out, const hpc_history_report *r)
+static int put_labels(hpc_buf *out, const hpc_history_report *r, int width)
 {
-    if (r->n == 0) hpc_buf_text(out, "nothing was measured\n");
-    for (int64_t k = 0; k < r->n; k++) put_series(out, &r->item[k], r->histories_n > 1);
-    if (r->n == 0) return;
+    static const hpc_column columns[] = {HPC_COLUMN_NUMBER("change"),
+                                         HPC_COLUMN_TEXT("interval (95 %)"),
+                                         HPC_COLUMN_TEXT("of"),
+                                         HPC_COLUMN_TEXT("commit"),
+                                         HPC_COLUMN_TEXT("label"),
+                                         HPC_COLUMN_TEXT("against"),
+                                         SUBJECT};
+    hpc_table t = {
+        .column = columns, .columns = sizeof columns / sizeof *columns, .keys = 4, .indent = 2};
+    for (int64_t k = 0; k < r->n; k++) add_labels(&t, &r->item[k], r);
+    if (t.cells > 0) {
+        hpc_buf_text(out, "\n"
+                          "commits compared with the previous measured commit\n");
+        return hpc_table_print(out, &t, width);
+    }
+    hpc_text_fill(out, "no commit is slower or faster than the previous measured commit", 2, width);
+    return out->failed;
+}
+
+int hpc_history_report_text(hpc_buf *out, const hpc_history_report *r, int width)
+{
+    int rc;
+    if (r->n == 0) return hpc_buf_text(out, "nothing was measured\n");
+    for (int64_t k = 0; k < r->n; k++) put_series(out, &r->item[k], r->histories_n > 1, width);
     if (r->changes_n == 0)
-        hpc_buf_text(out, "\nno change points\n");
+        TRY(hpc_buf_text(out, "\nno change points\n"));
     else
-        hpc_buf_printf(out,
-                       "\n"
-                       "change points, largest first\n"
-                       "  %10s  %-22s  %s  %-12s  %s\n",
-                       "change", "interval (95 %)", "of ", "commit", "where it may have happened");
-    for (int64_t k = 0; k < r->changes_n; k++) put_change(out, &r->change[k], r);
-    size_t before = out->n;
-    hpc_buf_text(out, "\n"
-                      "commits compared with the previous measured commit\n");
-    size_t head = out->n;
-    for (int64_t k = 0; k < r->n; k++) put_labels(out, &r->item[k]);
-    if (out->n > head || out->failed) return;
-    out->n = before;
-    hpc_buf_text(out, "no commit is slower or faster than the previous measured commit\n");
+        TRY(put_changes(out, r, width));
+    TRY(put_labels(out, r, width));
+out:
+    return rc;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

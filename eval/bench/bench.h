@@ -31,10 +31,11 @@ typedef struct hpc_bench_op_options {
 /* Types of activations and of weights that the options accept; end with NULL. */
 extern const char *const hpc_bench_dtypes[], *const hpc_bench_weight_dtypes[];
 
-/* Measures all cases that the options select, and appends a table, or JSON if o->json. Progress is
+/* Measures all cases that the options select, and appends a table for a terminal of that width (0:
+ * unlimited), or JSON if o->json. Progress is
  * reported when there are two or more cases. HPC_E_ARG: an unknown op or attribute; HPC_E_SHAPE: a
  * shape that does not fit the op. */
-int hpc_bench_op(hpc_buf *out, const hpc_bench_op_options *o, hpc_progress *progress);
+int hpc_bench_op(hpc_buf *out, const hpc_bench_op_options *o, int width, hpc_progress *progress);
 
 /* ---- training steps ----------------------------------------------------------------------- */
 

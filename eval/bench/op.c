@@ -265,7 +265,7 @@ static void close_bench(hpc_bench *b)
     hpc_free(b->result);
 }
 
-int hpc_bench_op(hpc_buf *out, const hpc_bench_op_options *o, hpc_progress *progress)
+int hpc_bench_op(hpc_buf *out, const hpc_bench_op_options *o, int width, hpc_progress *progress)
 {
     hpc_bench b = {.o = o};
     request q = {.o = o};
@@ -277,7 +277,7 @@ int hpc_bench_op(hpc_buf *out, const hpc_bench_op_options *o, hpc_progress *prog
     TRY(check_each_meant(&q));
     TRY(open_bench(&b));
     TRY(run_cases(&b, &q, progress));
-    TRY(hpc_bench_report(out, &b, o->json));
+    TRY(hpc_bench_report(out, &b, o->json, width));
 out:
     close_bench(&b);
     return rc;

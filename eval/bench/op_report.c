@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eval/bench/priv.h"
+#include "runtime/base/table.h"
 
 /* ---- text of a result ----------------------------------------------------------------------- */
 
@@ -44,8 +45,8 @@ static double gflops(const hpc_bench_result *r, const hpc_bench_time *t)
 
 enum {
     COL_OP,
-    COL_ATTR,
     COL_SHAPE,
+    COL_ATTR,
     COL_TYPES,
     COL_KERNEL,
     COL_TIME,
@@ -58,9 +59,9 @@ enum {
     COL_PEER,
     COL_N = COL_PEER + BENCH_PEERS
 };
-static const char *const titles[COL_N] = {"op",     "attributes", "shape", "types",
-                                          "kernel", "time",       "best",  "GFLOP/s",
-                                          "GB/s",   "of limit",   "error", "NMSE"};
+static const char *const titles[COL_N] = {"op",     "shape",    "attributes", "types",
+                                          "kernel", "time",     "best",       "GFLOP/s",
+                                          "GB/s",   "of limit", "error",      "NMSE"};
 
 typedef struct row {
     char cell[COL_N][BENCH_TEXT];
@@ -111,37 +112,36 @@ static void fill_row(row *w, row *title, const hpc_bench *b, const hpc_bench_res
     fill_peers(w, title, r);
 }
 
-static void put_rows(hpc_buf *out, const row *w, int64_t n)
+/* Row 0 has the titles. */
+static void put_rows(hpc_buf *out, const row *w, int64_t n, int width)
 {
-    int width[COL_N] = {0};
-    for (int64_t k = 0; k < n; k++)
-        for (int c = 0; c < COL_N; c++)
-            if ((int)strlen(w[k].cell[c]) > width[c]) width[c] = (int)strlen(w[k].cell[c]);
-    for (int64_t k = 0; k < n; k++) {
-        size_t end = out->n;
-        for (int c = 0; c < COL_N; c++) {
-            if (width[c] == 0) continue;
-            bool right = c >= COL_TIME;
-            hpc_buf_printf(out, right ? "%*s  " : "%-*s  ", width[c], w[k].cell[c]);
-            if (w[k].cell[c][0])
-                end = out->n - 2 - (right ? 0 : (size_t)width[c] - strlen(w[k].cell[c]));
-        }
-        if (!out->failed) out->n = end; /* no blanks at the end of a line */
-        hpc_buf_text(out, "\n");
+    hpc_column column[COL_N];
+    hpc_table t = {.column = column, .columns = COL_N, .keys = COL_SHAPE + 1};
+    for (int c = 0; c < COL_N; c++) {
+        bool text = c == COL_ATTR || c == COL_KERNEL;
+        column[c] = (hpc_column){.title = w[0].cell[c],
+                                 .right = c >= COL_TIME,
+                                 .fit = text ? HPC_FIT_CUT : HPC_FIT_WHOLE,
+                                 .least = 16};
     }
+    for (int64_t k = 1; k < n; k++)
+        for (int c = 0; c < COL_N; c++) hpc_table_cell(&t, "%s", w[k].cell[c]);
+    hpc_table_print(out, &t, width);
 }
 
-static int put_table(hpc_buf *out, const hpc_bench *b)
+static int put_table(hpc_buf *out, const hpc_bench *b, int width)
 {
     row *w = hpc_alloc((size_t)b->result_n + 1, sizeof *w);
+    hpc_buf skipped = {0};
     if (!w) return HPC_E_NOMEM;
     for (int c = 0; c < COL_PEER; c++) snprintf(w->cell[c], BENCH_TEXT, "%s", titles[c]);
     for (int64_t k = 0; k < b->result_n; k++) fill_row(&w[k + 1], w, b, &b->result[k]);
-    put_rows(out, w, b->result_n + 1);
+    put_rows(out, w, b->result_n + 1, width);
     for (int64_t k = 0; k < b->result_n; k++)
         if (b->result[k].skipped[0])
-            hpc_buf_printf(out, "skipped %s: %s\n", b->result[k].job.c->op->sig.name,
+            hpc_buf_printf(&skipped, "skipped %s: %s\n", b->result[k].job.c->op->sig.name,
                            b->result[k].skipped);
+    hpc_text_fill_take(out, &skipped, 2, width);
     hpc_free(w);
     return HPC_OK;
 }
@@ -280,12 +280,14 @@ static void put_json(hpc_buf *out, const hpc_bench *b)
     hpc_buf_text(out, "\n");
 }
 
-int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json)
+int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json, int width)
 {
+    hpc_buf head = {0};
     if (json) {
         put_json(out, b);
         return HPC_OK;
     }
-    put_head(out, b);
-    return put_table(out, b);
+    put_head(&head, b);
+    hpc_text_fill_take(out, &head, 2, width);
+    return put_table(out, b, width);
 }

@@ -192,7 +192,8 @@ bool hpc_bench_product(hpc_peer_product *out, const hpc_bench_job *job, int thre
 
 /* Time that the limits allow for a call, and which of them: "compute", "memory", "latency". */
 double hpc_bench_floor_ns(const hpc_bench *b, const hpc_bench_result *r, const char **bound);
-int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json);
+/* A table of that width, 0: unlimited; or JSON. */
+int hpc_bench_report(hpc_buf *out, const hpc_bench *b, bool json, int width);
 
 /* ---- training steps ----------------------------------------------------------------------------
  */

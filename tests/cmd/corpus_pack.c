@@ -180,7 +180,7 @@ static void test_results(void **state)
     hpc_test_says(o->err, "v has no documents: do not pass it to hpccoder train");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b --threads 3");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->out, "train                 211");
+    hpc_test_says_row(o->out, "\ntrain 211 ");
     hpc_test_says(o->err, "tokens");
     script(b->place, "diff -r a/train b");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "contains a data set");
@@ -198,7 +198,7 @@ static void test_results(void **state)
     assert_int_equal(command(b, "corpus loops @c --out @l -q")->code, 0);
     o = command(b, "corpus pack @c --task pragma --loops @l --tokenizer @t.model --out @d -q");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->out, "train                   1");
+    hpc_test_says_row(o->out, "\ntrain 1 ");
     free(b);
 }
 
@@ -254,7 +254,7 @@ static void test_perf(void **state)
     hpc_json_free(root);
     o = command(b, PACK_PERF "--held-out @s --out @b");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->out, "\n  2 commits with their parents, 1 left out, 1 held-out-path\n");
+    hpc_test_says(o->out, "\ntrain: 2 commits with their parents, 1 left out, 1 held-out-path\n");
     script(b->place, "diff -r a b");
     o = command(b, PACK_PERF "--out @d");
     if (o->code != 0) fail_msg("%s", o->err);

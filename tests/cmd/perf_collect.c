@@ -18,7 +18,7 @@ static void expect(place *p, const char *words, int code, const char *out, const
     hpc_test_command_in(&o, p->root, all);
     if (o.code != code)
         fail_msg("%s: exit code %d, not %d: %s%s", words, o.code, code, o.out, o.err);
-    if (out) hpc_test_says(o.out, out);
+    if (out) hpc_test_says_row(o.out, out);
     if (err) hpc_test_says(o.err, err);
 }
 
@@ -27,11 +27,10 @@ static void collects(void **state)
     place *p = *state;
     script(p, LINE);
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1", 2,
-           "that do not build                                   3",
-           "the build: hpccoder: it exited with status 127: sh: 1: ");
+           "that do not build 3\n", "the build: hpccoder: it exited with status 127: sh: 1: ");
     script(p, "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --retry", 0,
-           "measured now                                        3", "3 of 3 commits");
+           "measured now 3\n", "3 of 3 commits");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --json -q", 0,
            "\"there\": 3", "");
     expect(p,

@@ -133,8 +133,17 @@ static void rejects_commands_that_fail(void **state)
 static void runs_the_commands_of_a_session_that_varies(void **state)
 {
     hpc_test_need("python3");
-    planted(*state, "docs/usage.md", "$a ```sh vary\\n$ date\\nSome day\\n$ false\\n```",
+    planted(*state, "docs/usage.md", "$a ```sh vary\\n$ date +%s\\n1790000000\\n$ false\\n```",
             "docs/usage.md:11: exit status 1");
+}
+
+static void output_that_varies_keeps_its_words(void **state)
+{
+    hpc_test_need("python3");
+    planted(*state, "docs/usage.md",
+            "$a ```sh vary\\n$ echo 7 files in 1.5 s, 3.0 KiB\\n12 files in 20 ms, 512 B\\n"
+            "$ echo 7 files in 1.5 s\\n12 lines in 20 ms\\n```",
+            "docs/usage.md:11: stale output: the page has");
 }
 
 /* Each page starts without the files and repositories that the page before it made. */
@@ -156,7 +165,7 @@ static void rejects_fences_of_another_kind(void **state)
 {
     hpc_test_need("python3");
     planted(*state, "README.md", "s/sh vary/sh varies/",
-            "README.md:17: 'sh varies': a shell block is sh, sh vary or sh norun");
+            "README.md:17: 'sh varies': a shell block is sh, sh vary, sh machine, sh norun");
     planted(*state, "docs/usage.md", "$a ```\\n$ true\\n```",
             "docs/usage.md:8: a block with '$ COMMAND' is sh");
     planted(*state, "README.md", "s/sh norun/sh/", "README.md:22: a transcript begins with");
@@ -250,6 +259,8 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_stale_output, setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_commands_that_fail, setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(output_that_varies_keeps_its_words, setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(runs_the_commands_of_a_session_that_varies, setup,
                                         hpc_test_folder_teardown),

@@ -134,12 +134,24 @@ def parse(lines):
     return found
 
 
-def difference(expected, printed):
-    """"" if the lines match, else a text that shows where they differ. "..." is any lines."""
-    wanted = [line.rstrip() for line in expected]
+def words_of(line):
+    """A line without what varies with the run and the machine: ids, numbers and units, widths."""
+    line = re.sub(r"(?:avx512\w*|avx2|amx\w*|neon\w*|base)\b", "isa", line)
+    line = re.sub(r" on [^,]+(, \d+ CPU)s?$", r" on machine\1", line)
+    line = re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{7,40}\b", "#", line)
+    line = re.sub(r"[-+]?\d[\d.,]*", "#", line)
+    line = re.sub(r"#(?: ?[kKMGT]?i?B\b| ?[um]?s\b|[kMG]\b)", "#", line)
+    return re.sub(r"\s+", " ", line)
+
+
+def difference(expected, printed, vary=False):
+    """"" if the lines match, else a text that shows where they differ. "..." is any lines. Lines
+    that vary match if they have the same words."""
+    clean = (lambda line: words_of(line).rstrip()) if vary else str.rstrip
+    wanted = [clean(line) for line in expected]
     while wanted and not wanted[-1]:
         wanted.pop()
-    got = [line.rstrip() for line in printed.split("\n")]
+    got = [clean(line) for line in printed.split("\n")]
     while got and not got[-1]:
         got.pop()
     runs = [[]]

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,6 +110,18 @@ void hpc_test_command_in(hpc_test_outcome *o, const char *root, const char *word
 void hpc_test_says(const char *text, const char *part)
 {
     if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
+}
+
+void hpc_test_says_row(const char *text, const char *part)
+{
+    char *row = calloc(strlen(text) + 1, 1);
+    size_t n = 0;
+    assert_non_null(row);
+    for (const char *p = text; *p; p++)
+        if (*p != ' ' || n == 0 || row[n - 1] != ' ') row[n++] = *p;
+    bool found = strstr(row, part) != NULL;
+    free(row);
+    if (!found) fail_msg("\"%s\" has no row \"%s\"", text, part);
 }
 
 void hpc_test_refuses(hpc_test_outcome *o, const char *root, const char *words, const char *part)

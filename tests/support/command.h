@@ -21,6 +21,8 @@ void hpc_test_command_in(hpc_test_outcome *o, const char *root, const char *word
  * `part`. */
 void hpc_test_refuses(hpc_test_outcome *o, const char *root, const char *words, const char *part);
 void hpc_test_says(const char *text, const char *part); /* asserts that text contains part */
+/* The same for a row of a table: several blanks in a row of `text` count as one. */
+void hpc_test_says_row(const char *text, const char *part);
 
 /* Helpers of these: replace '@'; split words in place into argv. */
 char *hpc_test_in(char out[HPC_TEST_WORDS], const char *root, const char *words);

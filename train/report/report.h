@@ -76,7 +76,7 @@ enum { REPORT_TEXT = 48 };
 const char *report_duration(char out[REPORT_TEXT], double seconds); /* "2.1 s", "3.5 h" */
 
 /* ---- text.c ---- */
-void hpc_report_text(hpc_buf *out, const hpc_report_summary *s, int width);
+int hpc_report_text(hpc_buf *out, const hpc_report_summary *s, int width); /* width 0: unlimited */
 
 /* ---- plot.c ---- */
 typedef struct report_panels {
