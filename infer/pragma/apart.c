@@ -14,16 +14,16 @@ static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
         if (a->place.base != base) continue;
         if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX || is_container_place(&a->place))
             return false;
-        const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
-                   *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
+        const poly *x = poly_extreme(s->prover, a->place.step[0].index, false, a->facts),
+                   *y = poly_extreme(s->prover, a->place.step[0].index, true, a->facts);
         if (!x || !y) return false;
-        if (!*lo || prove_not_negative(s, poly_less(s, *lo, x), a->facts))
+        if (!*lo || prove_not_negative(s->prover, poly_less(s->prover, *lo, x), a->facts))
             *lo = x;
-        else if (!prove_not_negative(s, poly_less(s, x, *lo), a->facts))
+        else if (!prove_not_negative(s->prover, poly_less(s->prover, x, *lo), a->facts))
             return false;
-        if (!*hi || prove_not_negative(s, poly_less(s, y, *hi), a->facts))
+        if (!*hi || prove_not_negative(s->prover, poly_less(s->prover, y, *hi), a->facts))
             *hi = y;
-        else if (!prove_not_negative(s, poly_less(s, *hi, y), a->facts))
+        else if (!prove_not_negative(s->prover, poly_less(s->prover, *hi, y), a->facts))
             return false;
     }
     return *lo && *hi;
@@ -31,7 +31,7 @@ static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
 
 static int32_t target_of(const study *s, int32_t base)
 {
-    const atom *a = &s->atoms[base];
+    const atom *a = &s->prover->atoms[base];
     if (a->kind == ATOM_AS) return a->node;
     int32_t type = a->kind == ATOM_SYMBOL && a->symbol >= 0 ? s->t->symbol[a->symbol].type : -1;
     uint8_t kind = type < 0 ? HPC_TYPE_UNKNOWN : s->t->type[type].kind;
@@ -60,11 +60,11 @@ static void no_overlap_check(spelling *x, int32_t p, int32_t q)
         x->failed = true;
         return;
     }
-    spell_address(x, p, poly_plus(s, c, 1), bytes);
+    spell_address(x, p, poly_plus(s->prover, c, 1), bytes);
     hpc_buf_text(&x->text, " <= ");
     spell_address(x, q, d, bytes);
     hpc_buf_text(&x->text, " || ");
-    spell_address(x, q, poly_plus(s, e, 1), bytes);
+    spell_address(x, q, poly_plus(s->prover, e, 1), bytes);
     hpc_buf_text(&x->text, " <= ");
     spell_address(x, p, a, bytes);
 }
@@ -84,7 +84,7 @@ static void owner_text(hpc_buf *b, const study *s, const place *p)
     while (k < p->n && p->step[k].field != STEP_INDEX) k++;
     head.n = k;
     if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
-    place_text(b, s, &head);
+    place_text(b, s->prover, s->program, &head);
 }
 
 /* Two arrays that may be one only as a whole, since then the two accesses never meet: a[i] =
@@ -120,9 +120,9 @@ static void apart_check(spelling *x, const access *a, const access *b, bool as_o
                    has_wide_index(s, &s->item[i]);
     if (as_one) {
         const bool bytes = !alike_pointers(s, p, q);
-        spell_address(x, p, poly_number(s, 0), bytes);
+        spell_address(x, p, poly_number(s->prover, 0), bytes);
         hpc_buf_text(&x->text, " == ");
-        spell_address(x, q, poly_number(s, 0), bytes);
+        spell_address(x, q, poly_number(s->prover, 0), bytes);
         hpc_buf_text(&x->text, " || ");
     }
     no_overlap_check(x, p, q);
@@ -131,14 +131,14 @@ static void apart_check(spelling *x, const access *a, const access *b, bool as_o
 /* Says why that the two never meet cannot be assumed. */
 static bool is_no_assumption(study *s, const access *a, const access *b)
 {
-    const char *x = node_text(s, a->node), *y = node_text(s, b->node);
+    const char *x = node_text(s->program, a->node), *y = node_text(s->program, b->node);
     const int32_t p = a->place.base, q = b->place.base;
     uint32_t line = s->t->node[b->node].line;
     if (p < 0 || q < 0)
         say_alias(s, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
-    else if (s->atoms[p].varies || s->atoms[q].varies)
+    else if (s->prover->atoms[p].varies || s->prover->atoms[q].varies)
         say_alias(s, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
-    else if (p != q && atom_untyped(s, p) == atom_untyped(s, q))
+    else if (p != q && atom_untyped(s->prover, p) == atom_untyped(s->prover, q))
         say_alias(s, a->node, b->node, "%s and %s (line %u) access one pointer with two types", x,
                   y, line);
     else
@@ -156,7 +156,8 @@ void assume_apart(study *s, const access *a, const access *b)
     bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
         say_alias(s, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
-                  node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
+                  node_text(s->program, a->node), node_text(s->program, b->node),
+                  s->t->node[b->node].line);
         return;
     }
     if (a->place.base > b->place.base) { /* one order for both */
@@ -182,7 +183,7 @@ void assume_apart(study *s, const access *a, const access *b)
 
 static const place *row_of(const study *s, const access *a)
 {
-    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    const atom *x = a->place.base < 0 ? NULL : &s->prover->atoms[a->place.base];
     return x && x->kind == ATOM_LOAD ? x->place : NULL;
 }
 
@@ -195,7 +196,7 @@ bool rows_apart(study *s, const access *a, const access *b)
     if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field != q->step[k].field) return false;
-    if (s->atoms[p->base].varies) return false;
+    if (s->prover->atoms[p->base].varies) return false;
     access x = *a, y = *b;
     x.place = *p;
     y.place = *q;
@@ -203,7 +204,7 @@ bool rows_apart(study *s, const access *a, const access *b)
     if (!other_rows) { /* then the indices behind must differ, whatever the row is */
         bool same = a->place.n == b->place.n && places_meet(&by, s, a, b) == MEETING_NEVER;
         if (!same) return false;
-        if (a->place.base == b->place.base && !s->atoms[a->place.base].varies) return true;
+        if (a->place.base == b->place.base && !s->prover->atoms[a->place.base].varies) return true;
     }
     hpc_buf text = {0};
     hpc_buf_text(&text, "the rows of ");

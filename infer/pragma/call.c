@@ -8,7 +8,7 @@
 static const char *name_of_call(const study *s, int32_t call)
 {
     int32_t v = s->t->node[call].symbol;
-    return v >= 0 ? symbol_name(s, v) : node_text(s, hpc_tree_first(s->t, call));
+    return v >= 0 ? symbol_name(s->t, v) : node_text(s->program, hpc_tree_first(s->t, call));
 }
 
 /* What an argument points to is read or written; `one`: nothing beside it. */
@@ -69,7 +69,7 @@ static bool is_plain_assignment(const study *s, int32_t call)
     int32_t v = s->t->node[call].symbol;
     return v >= 0 && (s->t->node[call].flags & HPC_TREE_OPERATOR) && s->t->symbol[v].node < 0 &&
            (s->t->symbol[v].flags & HPC_SYMBOL_IN_FILE) &&
-           strcmp(symbol_name(s, v), "operator=") == 0;
+           strcmp(symbol_name(s->t, v), "operator=") == 0;
 }
 
 static const poly *assign_object(study *s, int32_t call)
@@ -84,7 +84,7 @@ static const poly *assign_object(study *s, int32_t call)
 static void read_whole(study *s, int32_t v, int32_t call)
 {
     int32_t k = slot_index(s, v), type = bare_type(s->t, s->t->symbol[v].type);
-    place p = {.base = atom_object(s, v), .type = type};
+    place p = {.base = atom_object(s->prover, v), .type = type};
     if (k >= 0) {
         slot_read(s, k, call);
         return;
@@ -100,23 +100,24 @@ static const poly *call_of_file(study *s, int32_t call)
 {
     int32_t v = s->t->node[call].symbol;
     static const effect plain = {.state = 2};
-    const effect *f = v >= 0 ? effect_of(s, v) : NULL;
+    const effect *f = v >= 0 ? effect_of(s->program, v) : NULL;
     s->cost += 20;
     if (!f) {
         arguments(s, call, &plain);
-        say_unknown(s, "call", call, "the target of the call %s is unknown", node_text(s, call));
+        say_unknown(s, "call", call, "the target of the call %s is unknown",
+                    node_text(s->program, call));
         return NULL;
     }
     arguments(s, call, f);
     touch_object(s, call, f->object);
     for (int k = 0; k < f->globals_n; k++) read_whole(s, f->global[k], call);
     if (f->kind == EFFECT_BAD)
-        say_unsafe(s, "call", call, f->line ? "%s %s (line %u)" : "%s %s", symbol_name(s, v),
+        say_unsafe(s, "call", call, f->line ? "%s %s (line %u)" : "%s %s", symbol_name(s->t, v),
                    f->why, f->line);
     else if (f->kind == EFFECT_UNKNOWN)
-        say_unknown(s, "call", call, "%s %s", symbol_name(s, v), f->why);
+        say_unknown(s, "call", call, "%s %s", symbol_name(s->t, v), f->why);
     else
-        say(s, "call", call, "%s %s", symbol_name(s, v),
+        say(s, "call", call, "%s %s", symbol_name(s->t, v),
             f->kind == EFFECT_NONE ? "depends only on its arguments"
                                    : "accesses only memory that its arguments point to");
     return NULL;
@@ -140,7 +141,7 @@ static const poly *call_method(study *s, int32_t call, call_known is)
     int32_t callee = hpc_tree_first(t, call);
     int32_t object =
         n->flags & HPC_TREE_OPERATOR ? hpc_tree_child(t, call, 1) : hpc_tree_first(t, callee);
-    const char *name = symbol_name(s, n->symbol);
+    const char *name = symbol_name(s->t, n->symbol);
     place p;
     if (!object) return NULL;
     if (is == CALL_METHOD_CHANGE || is == CALL_METHOD_OWN) {
@@ -159,7 +160,8 @@ static const poly *call_method(study *s, int32_t call, call_known is)
             place_behind(&p, s, value_of(s, object), record_of(t, object));
         else
             place_of(&p, s, object);
-        if (p.base >= 0 && strcmp(name, "empty") != 0) return poly_atom(s, atom_size(s, &p));
+        if (p.base >= 0 && strcmp(name, "empty") != 0)
+            return poly_atom(s->prover, atom_size(s->prover, &p));
         return NULL;
     }
     if (place_of_call(&p, s, call) && p.base >= 0) return load_from(s, &p, call);
@@ -183,7 +185,7 @@ static const poly *call_library(study *s, int32_t call, call_known is)
     }
     arguments(s, call, &f);
     switch (is) {
-    case CALL_ALLOCATES: return poly_atom(s, atom_fresh(s, call));
+    case CALL_ALLOCATES: return poly_atom(s->prover, atom_fresh(s->prover, call));
     case CALL_STATE:
         say_unsafe(s, "call", call, "%s has hidden state: its result depends on the order of calls",
                    name);
@@ -197,8 +199,8 @@ static const poly *call_library(study *s, int32_t call, call_known is)
         int32_t arg = hpc_tree_child(s->t, call, 1);
         place p = {.base = -1};
         if (arg) place_behind(&p, s, value_of(s, arg), -1);
-        bool own =
-            p.base >= 0 && s->atoms[p.base].kind == ATOM_OPAQUE && s->atoms[p.base].op == 'F';
+        bool own = p.base >= 0 && s->prover->atoms[p.base].kind == ATOM_OPAQUE &&
+                   s->prover->atoms[p.base].op == 'F';
         if (!own)
             say_unknown(s, "memory", call, "frees memory that the iteration did not allocate");
         break;
@@ -248,5 +250,5 @@ const poly *call_value(study *s, int32_t call)
             v = call_of_file(s, call);
         }
     }
-    return v ? v : poly_atom(s, atom_opaque(s, call));
+    return v ? v : poly_atom(s->prover, atom_opaque(s->prover, call));
 }

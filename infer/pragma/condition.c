@@ -7,13 +7,16 @@
 static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
 {
     switch (op) {
-    case '<': return fact_add(s, next, poly_plus(s, poly_less(s, b, a), -1));
-    case '>': return fact_add(s, next, poly_plus(s, poly_less(s, a, b), -1));
-    case HPC_OP_LESS_EQUAL: return fact_add(s, next, poly_less(s, b, a));
-    case HPC_OP_GREATER_EQUAL: return fact_add(s, next, poly_less(s, a, b));
-    case HPC_OP_NOT_EQUAL: return fact_unequal(s, next, poly_less(s, a, b));
+    case '<':
+        return fact_add(s->prover, next, poly_plus(s->prover, poly_less(s->prover, b, a), -1));
+    case '>':
+        return fact_add(s->prover, next, poly_plus(s->prover, poly_less(s->prover, a, b), -1));
+    case HPC_OP_LESS_EQUAL: return fact_add(s->prover, next, poly_less(s->prover, b, a));
+    case HPC_OP_GREATER_EQUAL: return fact_add(s->prover, next, poly_less(s->prover, a, b));
+    case HPC_OP_NOT_EQUAL: return fact_unequal(s->prover, next, poly_less(s->prover, a, b));
     case HPC_OP_EQUAL:
-        return fact_add(s, fact_add(s, next, poly_less(s, a, b)), poly_less(s, b, a));
+        return fact_add(s->prover, fact_add(s->prover, next, poly_less(s->prover, a, b)),
+                        poly_less(s->prover, b, a));
     default: return next;
     }
 }
@@ -53,7 +56,7 @@ const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
     if (n->kind != HPC_TREE_BINARY || !a || !b) return next;
     if (n->op == (holds ? HPC_OP_AND : HPC_OP_OR))
         return facts_of(s, facts_of(s, next, a, holds), b, holds);
-    if (!is_plain_number(s, s->t->node[a].type) || !is_plain_number(s, s->t->node[b].type))
+    if (!is_plain_number(s->t, s->t->node[a].type) || !is_plain_number(s->t, s->t->node[b].type))
         return next;
     if (does_something(s->t, condition)) return next;
     bool quiet = s->quiet;

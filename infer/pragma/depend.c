@@ -26,39 +26,42 @@ static bool twin_place(pair *w, place *out, const place *p);
 static const poly *twin_atom(pair *w, int32_t i)
 {
     study *s = w->s;
-    atom a = s->atoms[i];
+    atom a = s->prover->atoms[i];
     place p;
-    if (!a.varies) return poly_atom(s, i);
+    if (!a.varies) return poly_atom(s->prover, i);
     if (++w->depth > 200) return NULL;
     switch (a.kind) {
     case ATOM_ITERATION: return w->iteration;
-    case ATOM_FUNCTION: return poly_atom(s, atom_function(s, a.op, twin(w, a.a), twin(w, a.b)));
+    case ATOM_FUNCTION:
+        return poly_atom(s->prover,
+                         atom_function(s->prover, a.op, twin(w, a.a), twin(w, a.b), s->facts));
     case ATOM_LOAD:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_load(s, &p));
+        return poly_atom(s->prover, atom_load(s->prover, &p));
     case ATOM_POINT:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_point(s, &p));
+        return poly_atom(s->prover, atom_point(s->prover, &p));
     case ATOM_CHOICE:
-        return poly_atom(s, atom_choice(s, &(atom){.op = 1 + w->later,
-                                                   .of = a.of,
-                                                   .a = twin(w, a.a),
-                                                   .b = twin(w, a.b),
-                                                   .yes = twin_facts(w, a.yes, NULL),
-                                                   .no = twin_facts(w, a.no, NULL)}));
+        return poly_atom(s->prover,
+                         atom_choice(s->prover, &(atom){.op = 1 + w->later,
+                                                        .of = a.of,
+                                                        .a = twin(w, a.a),
+                                                        .b = twin(w, a.b),
+                                                        .yes = twin_facts(w, a.yes, NULL),
+                                                        .no = twin_facts(w, a.no, NULL)}));
     case ATOM_SIZE:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_size(s, &p));
+        return poly_atom(s->prover, atom_size(s->prover, &p));
     default: {
         const poly *lo = a.lo ? twin(w, a.lo) : NULL, *hi = a.hi ? twin(w, a.hi) : NULL;
-        return poly_atom(s, atom_new(s, &(atom){.kind = ATOM_TWIN,
-                                                .op = w->later,
-                                                .varies = true,
-                                                .symbol = a.symbol,
-                                                .node = a.node,
-                                                .of = i,
-                                                .lo = lo,
-                                                .hi = hi}));
+        return poly_atom(s->prover, atom_new(s->prover, &(atom){.kind = ATOM_TWIN,
+                                                                .op = w->later,
+                                                                .varies = true,
+                                                                .symbol = a.symbol,
+                                                                .node = a.node,
+                                                                .of = i,
+                                                                .lo = lo,
+                                                                .hi = hi}));
     }
     }
 }
@@ -67,12 +70,12 @@ static const poly *twin(pair *w, const poly *p)
 {
     study *s = w->s;
     if (!p) return NULL;
-    const poly *out = poly_number(s, 0);
+    const poly *out = poly_number(s->prover, 0);
     for (int32_t i = 0; i < p->n; i++) {
-        const poly *one = poly_number(s, p->t[i].c);
+        const poly *one = poly_number(s->prover, p->t[i].c);
         for (int k = 0; k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++)
-            one = poly_product(s, one, twin_atom(w, p->t[i].atom[k]));
-        out = poly_sum(s, out, one);
+            one = poly_product(s->prover, one, twin_atom(w, p->t[i].atom[k]));
+        out = poly_sum(s->prover, out, one);
     }
     return out;
 }
@@ -126,14 +129,15 @@ static bool other_remainder(study *s, const poly *d, const fact *facts)
     if (d->n != 2 || d->t[0].c != -d->t[1].c || llabs(d->t[0].c) != 1) return false;
     int32_t i = d->t[0].atom[0], k = d->t[1].atom[0];
     if (i < 0 || k < 0 || d->t[0].atom[1] >= 0 || d->t[1].atom[1] >= 0) return false;
-    const atom a = s->atoms[i], b = s->atoms[k];
+    const atom a = s->prover->atoms[i], b = s->prover->atoms[k];
     if (a.kind != ATOM_FUNCTION || b.kind != ATOM_FUNCTION || a.op != '%' || b.op != '%')
         return false;
     if (!poly_equal(a.b, b.b)) return false;
     for (int turn = 0; turn < 2; turn++) {
-        const poly *between = turn ? poly_less(s, b.a, a.a) : poly_less(s, a.a, b.a);
-        if (prove_positive(s, between, facts) &&
-            prove_positive(s, poly_less(s, a.b, between), facts))
+        const poly *between =
+            turn ? poly_less(s->prover, b.a, a.a) : poly_less(s->prover, a.a, b.a);
+        if (prove_positive(s->prover, between, facts) &&
+            prove_positive(s->prover, poly_less(s->prover, a.b, between), facts))
             return true;
     }
     return false;
@@ -147,45 +151,45 @@ static bool never_both(study *s, const poly *d, const poly *n, const poly *q, co
                        const fact *facts, int depth)
 {
     if (!q || !r || poly_equal(q, d)) return false;
-    const poly *room = poly_plus(s, n, -1);
-    if (!prove_not_negative(s, poly_less(s, room, r), facts)) return false;
-    if (!prove_not_negative(s, poly_sum(s, room, r), facts)) return false;
+    const poly *room = poly_plus(s->prover, n, -1);
+    if (!prove_not_negative(s->prover, poly_less(s->prover, room, r), facts)) return false;
+    if (!prove_not_negative(s->prover, poly_sum(s->prover, room, r), facts)) return false;
     return never_zero(s, q, facts, depth + 1) || never_zero(s, r, facts, depth + 1) ||
-           never_zero(s, poly_less(s, q, r), facts, LAYERS_MOST) ||
-           never_zero(s, poly_sum(s, q, r), facts, LAYERS_MOST);
+           never_zero(s, poly_less(s->prover, q, r), facts, LAYERS_MOST) ||
+           never_zero(s, poly_sum(s->prover, q, r), facts, LAYERS_MOST);
 }
 
 /* The terms of d that hold an atom, without it once, and the others. */
 static void divide_by_atom(study *s, const poly *d, int32_t which, const poly **q, const poly **r)
 {
-    *q = *r = poly_number(s, 0);
+    *q = *r = poly_number(s->prover, 0);
     for (int32_t i = 0; i < d->n; i++) {
-        const poly *one = poly_number(s, d->t[i].c);
+        const poly *one = poly_number(s->prover, d->t[i].c);
         bool taken = false;
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
             bool take = !taken && d->t[i].atom[k] == which;
-            if (!take) one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+            if (!take) one = poly_product(s->prover, one, poly_atom(s->prover, d->t[i].atom[k]));
             taken |= take;
         }
         if (taken)
-            *q = poly_sum(s, *q, one);
+            *q = poly_sum(s->prover, *q, one);
         else
-            *r = poly_sum(s, *r, one);
+            *r = poly_sum(s->prover, *r, one);
     }
 }
 
 static void divide_by_number(study *s, const poly *d, int64_t by, const poly **q, const poly **r)
 {
-    *q = *r = poly_number(s, 0);
+    *q = *r = poly_number(s->prover, 0);
     for (int32_t i = 0; i < d->n; i++) {
         int64_t c = d->t[i].c;
-        const poly *one = poly_number(s, c % by == 0 ? c / by : c);
+        const poly *one = poly_number(s->prover, c % by == 0 ? c / by : c);
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++)
-            one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+            one = poly_product(s->prover, one, poly_atom(s->prover, d->t[i].atom[k]));
         if (c % by == 0)
-            *q = poly_sum(s, *q, one);
+            *q = poly_sum(s->prover, *q, one);
         else
-            *r = poly_sum(s, *r, one);
+            *r = poly_sum(s->prover, *r, one);
     }
 }
 
@@ -198,13 +202,13 @@ static bool in_layers(study *s, const poly *d, const fact *facts, int depth)
         int64_t c = llabs(d->t[i].c);
         if (c > 1 && d->t[i].atom[0] >= 0) {
             divide_by_number(s, d, c, &q, &r);
-            if (never_both(s, d, poly_number(s, c), q, r, facts, depth)) return true;
+            if (never_both(s, d, poly_number(s->prover, c), q, r, facts, depth)) return true;
         }
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
             int32_t a = d->t[i].atom[k];
-            if (s->atoms[a].varies || s->atoms[a].kind == ATOM_STEP) continue;
+            if (s->prover->atoms[a].varies || s->prover->atoms[a].kind == ATOM_STEP) continue;
             divide_by_atom(s, d, a, &q, &r);
-            if (never_both(s, d, poly_atom(s, a), q, r, facts, depth)) return true;
+            if (never_both(s, d, poly_atom(s->prover, a), q, r, facts, depth)) return true;
         }
     }
     return false;
@@ -214,17 +218,19 @@ static bool never_zero(study *s, const poly *d, const fact *facts, int depth)
 {
     if (!d) return false;
     for (const fact *f = facts; f; f = f->next)
-        if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s, f->p, -1), d)))
+        if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s->prover, f->p, -1), d)))
             return true;
-    return never_divides(d) || prove_not_zero(s, d, facts) || other_remainder(s, d, facts) ||
-           in_layers(s, d, facts, depth);
+    return never_divides(d) || prove_not_zero(s->prover, d, facts) ||
+           other_remainder(s, d, facts) || in_layers(s, d, facts, depth);
 }
 
 static const fact *twin_facts(pair *w, const fact *f, const fact *next)
 {
     for (; f; f = f->next) {
-        const poly *p = poly_varies(w->s, f->p) ? twin(w, f->p) : NULL;
-        if (p) next = f->unequal ? fact_unequal(w->s, next, p) : fact_add(w->s, next, p);
+        const poly *p = poly_varies(w->s->prover, f->p) ? twin(w, f->p) : NULL;
+        if (p)
+            next =
+                f->unequal ? fact_unequal(w->s->prover, next, p) : fact_add(w->s->prover, next, p);
     }
     return next;
 }
@@ -232,14 +238,17 @@ static const fact *twin_facts(pair *w, const fact *f, const fact *next)
 /* c * (n / c) <= n where n / c is not negative, and n < c * (n / c) + c where n is not. */
 static const fact *division_facts(study *s, const fact *facts)
 {
-    for (int64_t i = 0; i < s->atoms_n; i++) {
-        const atom a = s->atoms[i];
+    for (int64_t i = 0; i < s->prover->atoms_n; i++) {
+        const atom a = s->prover->atoms[i];
         int64_t c;
         if (a.kind != ATOM_FUNCTION || a.op != '/' || !poly_is_number(a.b, &c) || c < 2) continue;
-        const poly *q = poly_atom(s, (int32_t)i), *cq = poly_scaled(s, q, c);
-        bool whole = prove_not_negative(s, a.a, facts);
-        if (whole) facts = fact_add(s, facts, poly_plus(s, poly_less(s, cq, a.a), c - 1));
-        if (whole || prove_positive(s, q, facts)) facts = fact_add(s, facts, poly_less(s, a.a, cq));
+        const poly *q = poly_atom(s->prover, (int32_t)i), *cq = poly_scaled(s->prover, q, c);
+        bool whole = prove_not_negative(s->prover, a.a, facts);
+        if (whole)
+            facts = fact_add(s->prover, facts,
+                             poly_plus(s->prover, poly_less(s->prover, cq, a.a), c - 1));
+        if (whole || prove_positive(s->prover, q, facts))
+            facts = fact_add(s->prover, facts, poly_less(s->prover, a.a, cq));
     }
     return facts;
 }
@@ -247,30 +256,32 @@ static const fact *division_facts(study *s, const fact *facts)
 static void begin(test *x, study *s, const access *a, const access *b, bool later)
 {
     *x = (test){.facts = a->facts};
-    x->step = atom_new(s, &(atom){.kind = ATOM_STEP,
-                                  .op = later,
-                                  .symbol = -1,
-                                  .node = -1,
-                                  .of = -1,
-                                  .varies = false,
-                                  .lo = poly_number(s, 1)});
-    const poly *i = poly_atom(s, s->iteration),
-               *way = poly_product(s, s->head.stride, poly_atom(s, x->step));
-    pair w = {
-        .s = s, .iteration = later ? poly_sum(s, i, way) : poly_less(s, i, way), .later = later};
+    x->step = atom_new(s->prover, &(atom){.kind = ATOM_STEP,
+                                          .op = later,
+                                          .symbol = -1,
+                                          .node = -1,
+                                          .of = -1,
+                                          .varies = false,
+                                          .lo = poly_number(s->prover, 1)});
+    const poly *i = poly_atom(s->prover, s->iteration),
+               *way = poly_product(s->prover, s->head.stride, poly_atom(s->prover, x->step));
+    pair w = {.s = s,
+              .iteration = later ? poly_sum(s->prover, i, way) : poly_less(s->prover, i, way),
+              .later = later};
     x->facts = twin_facts(&w, b->facts, x->facts);
-    x->facts = fact_add(s, x->facts, poly_less(s, s->head.hi, w.iteration));
-    x->facts = fact_add(s, x->facts, poly_less(s, w.iteration, s->head.lo));
+    x->facts = fact_add(s->prover, x->facts, poly_less(s->prover, s->head.hi, w.iteration));
+    x->facts = fact_add(s->prover, x->facts, poly_less(s->prover, w.iteration, s->head.lo));
     if (s->head.stride) { /* a symbolic step goes where the test says */
-        const poly *size = s->head.down ? poly_scaled(s, s->head.stride, -1) : s->head.stride;
-        x->facts = fact_add(s, x->facts, poly_plus(s, size, -1));
+        const poly *size =
+            s->head.down ? poly_scaled(s->prover, s->head.stride, -1) : s->head.stride;
+        x->facts = fact_add(s->prover, x->facts, poly_plus(s->prover, size, -1));
     }
     x->facts = division_facts(s, x->facts);
     int32_t n = a->place.n < b->place.n ? a->place.n : b->place.n;
     for (int32_t k = 0; k < n; k++) {
         const place_step *p = &a->place.step[k], *q = &b->place.step[k];
         if (p->field != STEP_INDEX || q->field != STEP_INDEX) continue;
-        x->difference[x->n++] = poly_less(s, p->index, twin(&w, q->index));
+        x->difference[x->n++] = poly_less(s->prover, p->index, twin(&w, q->index));
     }
 }
 
@@ -282,8 +293,8 @@ static bool apart(study *s, const access *a, const access *b, bool later)
         if (never_zero(s, x.difference[k], x.facts, 0)) return true;
     for (int32_t k = 1; k < x.n; k++) { /* a[i][j] and a[j][i]: both 0 would be their sum 0 */
         const poly *p = x.difference[k - 1], *q = x.difference[k];
-        if (never_zero(s, poly_sum(s, p, q), x.facts, 0) ||
-            never_zero(s, poly_less(s, p, q), x.facts, 0))
+        if (never_zero(s, poly_sum(s->prover, p, q), x.facts, 0) ||
+            never_zero(s, poly_less(s->prover, p, q), x.facts, 0))
             return true;
     }
     return false;
@@ -296,12 +307,12 @@ bool places_gap(gap *out, study *s, const access *a, const access *b, bool later
     for (int32_t k = 0; k < x.n; k++) {
         const poly *factor, *rest;
         int64_t c;
-        if (!poly_split(s, x.difference[k], x.step, &factor, &rest)) continue;
-        if (poly_is_number(factor, &c) ? c == 0 : poly_varies(s, factor)) continue;
+        if (!poly_split(s->prover, x.difference[k], x.step, &factor, &rest)) continue;
+        if (poly_is_number(factor, &c) ? c == 0 : poly_varies(s->prover, factor)) continue;
         if (poly_has(rest, s->iteration)) continue;
         bool turn = poly_is_number(factor, &c) ? c < 0 : factor->n > 0 && factor->t[0].c < 0;
-        *out = (gap){.factor = turn ? poly_scaled(s, factor, -1) : factor,
-                     .rest = turn ? rest : poly_scaled(s, rest, -1),
+        *out = (gap){.factor = turn ? poly_scaled(s->prover, factor, -1) : factor,
+                     .rest = turn ? rest : poly_scaled(s->prover, rest, -1),
                      .facts = x.facts};
         return true;
     }
@@ -316,12 +327,15 @@ bool places_gap(gap *out, study *s, const access *a, const access *b, bool later
 static const poly *with_inner(study *s, const poly *d, const int off[INNER_MOST])
 {
     int used = 0;
-    for (int64_t i = 0; i < s->atoms_n && d; i++) {
-        if (s->atoms[i].kind != ATOM_TWIN || !poly_has(d, (int32_t)i)) continue;
-        const atom *of = &s->atoms[s->atoms[i].of];
+    for (int64_t i = 0; i < s->prover->atoms_n && d; i++) {
+        if (s->prover->atoms[i].kind != ATOM_TWIN || !poly_has(d, (int32_t)i)) continue;
+        const atom *of = &s->prover->atoms[s->prover->atoms[i].of];
         if (of->kind != ATOM_INNER || used == INNER_MOST) return NULL;
-        if (poly_varies(s, of->lo) || poly_varies(s, of->hi)) return NULL; /* NULL bounds vary */
-        d = poly_put(s, d, (int32_t)i, poly_plus(s, poly_atom(s, s->atoms[i].of), off[used++]));
+        if (poly_varies(s->prover, of->lo) || poly_varies(s->prover, of->hi))
+            return NULL; /* NULL bounds vary */
+        d = poly_put(
+            s->prover, d, (int32_t)i,
+            poly_plus(s->prover, poly_atom(s->prover, s->prover->atoms[i].of), off[used++]));
     }
     return d;
 }
@@ -337,7 +351,7 @@ static int64_t meets(study *s, const test *x, const int off[INNER_MOST])
             if (zero != 0) return 0;
             continue;
         }
-        if (!poly_split(s, d, x->step, &factor, &rest)) return 0;
+        if (!poly_split(s->prover, d, x->step, &factor, &rest)) return 0;
         if (!poly_is_number(factor, &c) || !poly_is_number(rest, &zero) || c == 0) return 0;
         if (zero % c != 0 || -zero / c < 1) return 0;
         if (at != 0 && at != -zero / c) return 0;
@@ -349,7 +363,7 @@ static int64_t meets(study *s, const test *x, const int off[INNER_MOST])
 static bool within_range(study *s, int64_t at)
 {
     int64_t width, stride;
-    const poly *w = poly_less(s, s->head.hi, s->head.lo);
+    const poly *w = poly_less(s->prover, s->head.hi, s->head.lo);
     if (!poly_is_number(w, &width) || !poly_is_number(s->head.stride, &stride)) return true;
     return at * llabs(stride) <= width;
 }
@@ -396,16 +410,16 @@ static bool other_field(const study *s, const place *a, const place *b)
 /* Whether they are apart if arrays that say where rows begin never decrease, which is assumed. */
 static bool apart_in_rows(study *s, const access *a, const access *b)
 {
-    s->rises_n = 0;
-    s->rising = true;
+    s->prover->rises_n = 0;
+    s->prover->rising = true;
     bool ok = apart(s, a, b, true) && apart(s, a, b, false);
-    s->rising = false;
-    for (int32_t i = 0; i < s->rises_n && ok; i++) {
+    s->prover->rising = false;
+    for (int32_t i = 0; i < s->prover->rises_n && ok; i++) {
         hpc_buf text = {0};
-        place of = *s->rises[i];
+        place of = *s->prover->rises[i];
         of.n--;
         hpc_buf_text(&text, "the values of ");
-        place_text(&text, s, &of);
+        place_text(&text, s->prover, s->program, &of);
         hpc_buf_text(&text, " never decrease");
         if (!text.failed) assume(s, text.data, NULL);
         hpc_buf_release(&text);
@@ -422,28 +436,4 @@ meeting places_meet(int64_t *apart_by, study *s, const access *a, const access *
     int64_t later = surely(s, a, b, true), earlier = later ? 0 : surely(s, a, b, false);
     *apart_by = later ? later : earlier;
     return *apart_by ? MEETING_SURE : MEETING_MAYBE;
-}
-
-/* ---- extremes -----------------------------------------------------------------------------------
- */
-
-const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts)
-{
-    for (int round = 0; p && round < 8; round++) {
-        int32_t highest = -1;
-        for (int32_t i = 0; i < p->n; i++)
-            for (int k = 0; k < TERM_ATOMS; k++) {
-                int32_t a = p->t[i].atom[k];
-                if (a > highest && s->atoms[a].varies) highest = a;
-            }
-        if (highest < 0) return p;
-        const poly *c, *rest;
-        atom a = s->atoms[highest];
-        if (!poly_split(s, p, highest, &c, &rest)) return NULL;
-        bool up = prove_not_negative(s, c, facts);
-        if (!up && !prove_not_negative(s, poly_scaled(s, c, -1), facts)) return NULL;
-        const poly *bound = up == greatest ? a.hi : a.lo;
-        p = bound ? poly_sum(s, poly_product(s, c, bound), rest) : NULL;
-    }
-    return NULL;
 }

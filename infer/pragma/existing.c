@@ -241,12 +241,11 @@ out:
     return rc;
 }
 
-int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
-                  const hpc_pragma_options *o)
+int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_options *o)
 {
     directives d;
     int rc;
-    TRY(directives_open(&d, base->text, base->text_n, base->language, false));
+    TRY(directives_open(&d, p->text, p->text_n, p->language, false));
     if (p->t->errors > 0) TRY(add_lost(out, &d, o));
     for (int64_t i = 0; i < out->n; i++) {
         hpc_pragma_loop *x = &out->item[i];
@@ -255,7 +254,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
         if (loop >= 0) {
             x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
             TRY(find_text(x, &d, loop, out->arena));
-            if (x->existing) TRY(existing_review(x, &d, loop, p, base));
+            if (x->existing) TRY(existing_review(x, &d, loop, p));
         } else if (x->outer >= 0) {
             x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
         }

@@ -29,13 +29,10 @@ bool directives_reach(const directives *d, int64_t pragma, size_t at);
 void share_rest(study *s, clauses *c);
 
 /* ---- existing.c, review.c ---- */
-/* What loops have, what stands around them, and why nothing can be put before them. `base`: the
- * text, the language and the arenas of studies. */
-int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
-                  const hpc_pragma_options *o);
+/* What loops have, what stands around them, and why nothing can be put before them. */
+int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_options *o);
 
 /* review.c: what a loop's directive is worth. */
-int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p,
-                    const study *base);
+int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p);
 
 #endif

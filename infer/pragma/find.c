@@ -30,14 +30,22 @@ void hpc_pragma_loops_release(hpc_pragma_loops *l)
 /* ---- one loop -----------------------------------------------------------------------------------
  */
 
+/* The table of atoms is full. */
+static void too_large(void *user)
+{
+    study *s = user;
+    bool quiet = s->quiet;
+    s->quiet = false;
+    say_unknown(s, "form", s->loop, "the loop is too large");
+    s->quiet = quiet;
+}
+
 int study_begin(study *s, const program *p, int32_t loop, int32_t function)
 {
     const hpc_tree *t = p->t;
-    s->t = t;
-    s->program = p;
-    s->loop = loop;
-    s->function = function;
-    s->slot_of = hpc_arena_alloc(s->arena, (size_t)t->symbols_n + 1, sizeof *s->slot_of);
+    *s = (study){.t = t, .program = p, .loop = loop, .function = function};
+    *s->prover = (prover){.t = t, .arena = p->work, .full = too_large, .user = s};
+    s->slot_of = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *s->slot_of);
     if (!s->slot_of) return HPC_E_NOMEM;
     for (int64_t v = 0; v < t->symbols_n; v++) s->slot_of[v] = -1;
     return slots_find(s);
@@ -100,9 +108,9 @@ static void facts_around(study *s)
         head_read(&h, s, up);
         if (h.reason || h.symbol < 0 || h.body != c) continue;
         if (!still_holds(t, then, h.body, s->loop)) continue;
-        const poly *var = poly_atom(s, atom_symbol(s, h.symbol));
-        s->facts = fact_add(s, s->facts, poly_less(s, var, h.lo));
-        s->facts = fact_add(s, s->facts, poly_less(s, h.hi, var));
+        const poly *var = poly_atom(s->prover, atom_symbol(s->prover, h.symbol));
+        s->facts = fact_add(s->prover, s->facts, poly_less(s->prover, var, h.lo));
+        s->facts = fact_add(s->prover, s->facts, poly_less(s->prover, h.hi, var));
     }
     s->quiet = false;
 }
@@ -111,7 +119,7 @@ static bool names_errno(const study *s, int32_t from, int32_t to)
 {
     for (int32_t i = from; i < to; i++)
         if (s->t->node[i].kind == HPC_TREE_CALL && s->t->node[i].symbol >= 0 &&
-            strcmp(symbol_name(s, s->t->node[i].symbol), "__errno_location") == 0)
+            strcmp(symbol_name(s->t, s->t->node[i].symbol), "__errno_location") == 0)
             return true;
     return false;
 }
@@ -153,13 +161,14 @@ bool study_walk(study *s)
     return true;
 }
 
-void study_end(study *s)
+int study_end(study *s)
 {
-    hpc_free(s->atoms);
+    prover_release(s->prover);
     hpc_free(s->item);
     hpc_free(s->stores);
     hpc_free(s->found.evidence);
     hpc_free(s->found.assumption);
+    return s->rc < 0 ? s->rc : s->prover->rc;
 }
 
 void clauses_release(clauses *c)
@@ -174,19 +183,19 @@ void clauses_release(clauses *c)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
-                const hpc_pragma_options *o)
+static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const hpc_pragma_options *o)
 {
     const found *f = &s->found;
-    if (!s->unsafe && !s->unknown) propose(out, s, c, base, o);
+    if (!s->unsafe && !s->unknown) propose(out, s, c, o);
     out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
                    : s->unknown           ? HPC_VERDICT_UNKNOWN
                    : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
                                           : HPC_VERDICT_PARALLEL;
-    out->evidence = hpc_arena_alloc(s->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
+    out->evidence =
+        hpc_arena_alloc(s->program->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
     out->assumption =
-        hpc_arena_alloc(s->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
-    if (!out->evidence || !out->assumption || s->rc < 0) return HPC_E_NOMEM;
+        hpc_arena_alloc(s->program->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->evidence || !out->assumption || s->rc < 0 || s->prover->rc < 0) return HPC_E_NOMEM;
     static const hpc_verdict order[] = {HPC_VERDICT_UNSAFE, HPC_VERDICT_UNKNOWN,
                                         HPC_VERDICT_PARALLEL};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
@@ -200,26 +209,26 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *b
     return s->rc;
 }
 
-static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
-                 int32_t function, const hpc_pragma_options *o)
+static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t function,
+                 bool is_instance, const hpc_pragma_options *o)
 {
-    study s = *base;
+    study s;
     clauses c = {0};
-    int rc;
-    hpc_arena_mark mark = hpc_arena_here(s.arena);
+    int rc, failed;
+    hpc_arena_mark mark = hpc_arena_here(p->work);
     TRY(study_begin(&s, p, loop, function));
+    s.is_instance = is_instance;
     if (study_walk(&s)) {
         scalars_judge(&s, &c);
         memory_judge(&s, &c);
     }
-    TRY(s.rc);
     if (o->default_none) share_rest(&s, &c);
-    TRY(keep(out, &s, &c, base, o));
+    TRY(keep(out, &s, &c, o));
 out:
     clauses_release(&c);
-    study_end(&s);
-    hpc_arena_rewind(base->arena, mark);
-    return rc;
+    failed = study_end(&s);
+    hpc_arena_rewind(p->work, mark);
+    return rc < 0 ? rc : failed;
 }
 
 /* ---- all of them --------------------------------------------------------------------------------
@@ -353,18 +362,9 @@ static bool is_seen(const finding *f)
     return hpc_map_get(f->seen, span, sizeof span, &k);
 }
 
-int32_t function_around(const hpc_tree *t, int32_t i)
-{
-    int32_t up = t->node[i].parent;
-    while (up > 0 && t->node[up].kind != HPC_TREE_FUNCTION && t->node[up].kind != HPC_TREE_LAMBDA)
-        up = t->node[up].parent;
-    return up;
-}
-
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o)
 {
-    program p = {0};
     finding f = {.out = out, .t = t};
     int rc;
     *out = (hpc_pragma_loops){0};
@@ -372,9 +372,9 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     out->arena = hpc_arena_create(0);
     f.seen = hpc_map_create();
     if (!work || !out->arena || !f.seen) TRY(HPC_E_NOMEM);
-    study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
+    program p = {.t = t, .text = text, .text_n = n, .language = l, .work = work, .out = out->arena};
     TRY(find_lines(&f, text, n, work));
-    TRY(program_init(&p, t, work));
+    TRY(program_init(&p));
     for (int32_t i = 0; i < t->n; i++) {
         if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
         if (o->line && (o->line < t->node[i].line || o->line > line_at(&f, t->node[i].to)))
@@ -383,11 +383,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(&f, i, name));
-        base.is_instance = is_seen(&f);
-        TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o));
+        TRY(judge(&out->item[out->n - 1], &p, i, function, is_seen(&f), o));
         TRY(merge_twin(&f));
     }
-    TRY(existing_find(out, &p, &base, o));
+    TRY(existing_find(out, &p, o));
     hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);

@@ -10,10 +10,10 @@
 static bool put_runs(hpc_buf *b, study *s)
 {
     spelling x = {.s = s};
-    const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
-    if (!s->found.runs || prove_positive(s, count, s->before)) return true;
+    const poly *count = poly_plus(s->prover, poly_less(s->prover, s->head.hi, s->head.lo), 1);
+    if (!s->found.runs || prove_positive(s->prover, count, s->before)) return true;
     if (!count) return false;
-    spell_compare(&x, poly_plus(s, s->head.hi, 1), ">", s->head.lo);
+    spell_compare(&x, poly_plus(s->prover, s->head.hi, 1), ">", s->head.lo);
     if (x.text.failed) s->rc = x.text.failed;
     bool ok = !x.failed && !x.runs && !x.text.failed;
     if (ok) hpc_buf_text(b, x.text.data);
@@ -45,7 +45,7 @@ const char *guard_of(study *s)
             hpc_buf_printf(&b, several ? "%s(%s)" : "%s%s", b.n > 0 ? " && " : "",
                            f->assumption[k].check);
         }
-        out = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
+        out = b.failed ? NULL : hpc_arena_text(s->program->out, "%s", b.data);
         if (!out) s->rc = HPC_E_NOMEM;
     }
     hpc_buf_release(&b);

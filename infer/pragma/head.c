@@ -134,8 +134,9 @@ static bool calls_are_plain(study *s, int32_t e)
         call_known k = call_known_of(s->t, s->t->node[i].symbol);
         if (k == CALL_VALUE || k == CALL_METHOD_READ) continue;
         int32_t v = s->t->node[i].symbol;
-        if (k == CALL_UNKNOWN && v >= 0 && effect_of(s, v)->kind <= EFFECT_NONE) continue;
-        if (k == CALL_UNKNOWN && inline_body(s->t, v) && effect_of(s, v)->kind == EFFECT_READS)
+        if (k == CALL_UNKNOWN && v >= 0 && effect_of(s->program, v)->kind <= EFFECT_NONE) continue;
+        if (k == CALL_UNKNOWN && inline_body(s->t, v) &&
+            effect_of(s->program, v)->kind == EFFECT_READS)
             continue; /* and then it counts as read in each iteration */
         return false;
     }
@@ -176,8 +177,8 @@ static void check_part(loop_head *h, study *s, int32_t e, const char *what)
 static void bound(loop_head *h, study *s, uint8_t op, const poly *limit)
 {
     const poly *far = limit, *first = h->first;
-    if (op == '<' || (op == HPC_OP_NOT_EQUAL && !h->down)) far = poly_plus(s, limit, -1);
-    if (op == '>' || (op == HPC_OP_NOT_EQUAL && h->down)) far = poly_plus(s, limit, 1);
+    if (op == '<' || (op == HPC_OP_NOT_EQUAL && !h->down)) far = poly_plus(s->prover, limit, -1);
+    if (op == '>' || (op == HPC_OP_NOT_EQUAL && h->down)) far = poly_plus(s->prover, limit, 1);
     h->lo = h->down ? far : first;
     h->hi = h->down ? first : far;
 }
@@ -185,15 +186,15 @@ static void bound(loop_head *h, study *s, uint8_t op, const poly *limit)
 static void read_direction(loop_head *h, study *s, uint8_t op, int32_t test, int32_t by, bool down)
 {
     int64_t c = 1;
-    h->stride = by ? value_of(s, by) : poly_number(s, 1);
+    h->stride = by ? value_of(s, by) : poly_number(s->prover, 1);
     if (poly_is_number(h->stride, &c) && c == 0) refuse(h, s, test, "its step is 0");
     if (c < 0) { /* i += -2 */
         down = !down;
-        h->stride = poly_scaled(s, h->stride, -1);
+        h->stride = poly_scaled(s->prover, h->stride, -1);
         c = -c;
     }
     h->down = down;
-    if (down) h->stride = poly_scaled(s, h->stride, -1);
+    if (down) h->stride = poly_scaled(s->prover, h->stride, -1);
     bool up_test = op == '<' || op == HPC_OP_LESS_EQUAL,
          down_test = op == '>' || op == HPC_OP_GREATER_EQUAL;
     if (!up_test && !down_test && op != HPC_OP_NOT_EQUAL)
@@ -251,8 +252,8 @@ static void read_range(loop_head *h, study *s, int32_t loop)
     const hpc_tree *t = s->t;
     h->over = hpc_tree_child(t, loop, 1);
     h->body = hpc_tree_child(t, loop, 2);
-    h->first = h->lo = poly_number(s, 0);
-    h->stride = poly_number(s, 1);
+    h->first = h->lo = poly_number(s->prover, 0);
+    h->stride = poly_number(s->prover, 1);
     if (!h->body) {
         refuse(h, s, loop, "its form is not supported");
         h->body = 0;
@@ -261,7 +262,7 @@ static void read_range(loop_head *h, study *s, int32_t loop)
     int32_t type = t->node[h->over].type;
     while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
     if (type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].n > 0)
-        h->hi = poly_number(s, t->type[type].n - 1);
+        h->hi = poly_number(s->prover, t->type[type].n - 1);
 }
 
 void head_read(loop_head *out, study *s, int32_t loop)

@@ -20,9 +20,9 @@ static void condition_add(condition *c, const char *text)
 
 static void compare(condition *c, const poly *a, const char *op, const poly *b)
 {
-    poly_text(&c->text, c->check.s, a);
+    poly_text(&c->text, c->check.s->prover, c->check.s->program, a);
     hpc_buf_printf(&c->text, " %s ", op);
-    poly_text(&c->text, c->check.s, b);
+    poly_text(&c->text, c->check.s->prover, c->check.s->program, b);
     spell_compare(&c->check, a, op, b);
 }
 
@@ -43,12 +43,12 @@ static void at_least(condition *c, const poly *factor, const poly *least)
  * already. */
 static bool wider_than(condition *c, study *s, const gap *g, const poly *least, const poly *most)
 {
-    const poly *factor = g->factor, *high = poly_plus(s, most, 1),
-               *low = poly_plus(s, poly_scaled(s, least, -1), 1);
-    bool above = prove_not_negative(s, poly_less(s, factor, high), g->facts),
-         below = prove_not_negative(s, poly_less(s, factor, low), g->facts);
-    if (prove_positive(s, poly_less(s, high, factor), g->facts)) return false;
-    if (prove_positive(s, poly_less(s, low, factor), g->facts)) return false;
+    const poly *factor = g->factor, *high = poly_plus(s->prover, most, 1),
+               *low = poly_plus(s->prover, poly_scaled(s->prover, least, -1), 1);
+    bool above = prove_not_negative(s->prover, poly_less(s->prover, factor, high), g->facts),
+         below = prove_not_negative(s->prover, poly_less(s->prover, factor, low), g->facts);
+    if (prove_positive(s->prover, poly_less(s->prover, high, factor), g->facts)) return false;
+    if (prove_positive(s->prover, poly_less(s->prover, low, factor), g->facts)) return false;
     if (!above) at_least(c, factor, high);
     if (!below && (above || !poly_equal(high, low))) at_least(c, factor, low);
     return !above || !below;
@@ -57,16 +57,16 @@ static bool wider_than(condition *c, study *s, const gap *g, const poly *least, 
 /* The rest is 0, or beyond all iterations: "k == 0 || k > n - 1 || -k > n - 1". */
 static bool out_of_reach(condition *c, study *s, const gap *g, const poly *rest, const poly *span)
 {
-    const poly *less = poly_scaled(s, rest, -1);
-    bool within = prove_not_negative(s, poly_less(s, span, rest), g->facts) &&
-                  prove_not_negative(s, poly_sum(s, span, rest), g->facts);
-    if (within || poly_varies(s, span)) return false;
-    compare(c, rest, "==", poly_number(s, 0));
-    if (!prove_not_negative(s, less, g->facts)) {
+    const poly *less = poly_scaled(s->prover, rest, -1);
+    bool within = prove_not_negative(s->prover, poly_less(s->prover, span, rest), g->facts) &&
+                  prove_not_negative(s->prover, poly_sum(s->prover, span, rest), g->facts);
+    if (within || poly_varies(s->prover, span)) return false;
+    compare(c, rest, "==", poly_number(s->prover, 0));
+    if (!prove_not_negative(s->prover, less, g->facts)) {
         condition_add(c, " || ");
         compare(c, rest, ">", span);
     }
-    if (!prove_not_negative(s, rest, g->facts)) {
+    if (!prove_not_negative(s->prover, rest, g->facts)) {
         condition_add(c, " || ");
         compare(c, less, ">", span);
     }
@@ -78,19 +78,19 @@ static bool out_of_reach(condition *c, study *s, const gap *g, const poly *rest,
 static bool index_condition(condition *c, study *s, const gap *g)
 {
     int64_t number, zero;
-    const poly *least = poly_extreme(s, g->rest, false, g->facts),
-               *most = poly_extreme(s, g->rest, true, g->facts);
+    const poly *least = poly_extreme(s->prover, g->rest, false, g->facts),
+               *most = poly_extreme(s->prover, g->rest, true, g->facts);
     if (!least || !most) return false;
     if (!poly_is_number(g->factor, &number)) {
         bool none =
             poly_is_number(least, &zero) && zero == 0 && poly_is_number(most, &zero) && zero == 0;
         if (none) {
-            compare(c, g->factor, "!=", poly_number(s, 0));
+            compare(c, g->factor, "!=", poly_number(s->prover, 0));
             return true;
         }
         return wider_than(c, s, g, least, most);
     }
-    const poly *span = poly_less(s, s->head.hi, s->head.lo);
+    const poly *span = poly_less(s->prover, s->head.hi, s->head.lo);
     return span && poly_equal(least, most) && out_of_reach(c, s, g, least, span);
 }
 

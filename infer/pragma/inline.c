@@ -6,37 +6,6 @@
 
 enum { NESTED_MOST = 4 };
 
-static bool is_quiet_expression(const hpc_tree *t, int32_t e)
-{
-    for (int32_t i = e; i < t->node[e].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        bool steps = n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
-                     n->op <= HPC_OP_POST_DECREMENT;
-        if (steps || n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_LAMBDA ||
-            n->kind == HPC_TREE_NEW || n->kind == HPC_TREE_DELETE || n->kind == HPC_TREE_THROW ||
-            n->kind == HPC_TREE_OTHER)
-            return false;
-    }
-    return true;
-}
-
-/* The expression that a function returns, if that is all that it does; 0. */
-int32_t inline_body(const hpc_tree *t, int32_t symbol)
-{
-    if (symbol < 0) return 0;
-    const hpc_symbol *v = &t->symbol[symbol];
-    if (v->kind != HPC_SYMBOL_FUNCTION || v->node < 0 || (v->flags & HPC_SYMBOL_VIRTUAL)) return 0;
-    if (t->node[v->node].kind != HPC_TREE_FUNCTION || (t->node[v->node].flags & HPC_TREE_ERRORS))
-        return 0;
-    int32_t last = 0;
-    for (int32_t c = hpc_tree_first(t, v->node); c; c = hpc_tree_next(t, c)) last = c;
-    if (!last || t->node[last].kind != HPC_TREE_BLOCK) return 0;
-    int32_t only = hpc_tree_first(t, last);
-    if (!only || hpc_tree_next(t, only) || t->node[only].kind != HPC_TREE_RETURN) return 0;
-    int32_t e = hpc_tree_first(t, only);
-    return e && t->node[e].kind != HPC_TREE_NOTHING && is_quiet_expression(t, e) ? e : 0;
-}
-
 const binding *binding_of(const study *s, int32_t symbol)
 {
     for (const binding *b = s->bindings; b; b = b->next)
@@ -97,13 +66,6 @@ bool inline_object(place *out, study *s, int32_t call)
             place_of(out, s, object);
     }
     return out->base >= 0;
-}
-
-int32_t inline_arguments(const hpc_tree *t, int32_t call)
-{
-    int32_t v = t->node[call].symbol;
-    bool method = v >= 0 && (t->symbol[v].flags & HPC_SYMBOL_METHOD);
-    return hpc_tree_child(t, call, method && (t->node[call].flags & HPC_TREE_OPERATOR) ? 2 : 1);
 }
 
 bool inline_begin(inlined *in, study *s, int32_t call)

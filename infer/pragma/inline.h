@@ -22,13 +22,10 @@ typedef struct inlined {
     const place *self;
     int32_t at;
 } inlined;
-/* The expression that a function returns, if that is all that it does; 0. */
-int32_t inline_body(const hpc_tree *t, int32_t symbol);
 /* False: the call cannot be looked through; what was looked at counts as read. */
 bool inline_begin(inlined *in, study *s, int32_t call);
 void inline_end(const inlined *in, study *s);
 const binding *binding_of(const study *s, int32_t symbol); /* NULL: none */
 bool inline_object(place *out, study *s, int32_t call);
-int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first; 0 */
 
 #endif

@@ -23,7 +23,7 @@ static bool alike(const access *a, const access *b)
 static int32_t object_of(const study *s, const access *a)
 {
     if (a->place.base < 0) return -1;
-    const atom *x = &s->atoms[a->place.base];
+    const atom *x = &s->prover->atoms[a->place.base];
     if (x->kind != ATOM_OBJECT) return -1;
     uint8_t k = kind_of(s->t, s->t->symbol[x->symbol].type);
     const hpc_symbol *v = &s->t->symbol[x->symbol];
@@ -65,15 +65,16 @@ static bool covers_index(study *s, const access *w, const access *r, const poly 
     if (!a || !b || a->n < 1) return false;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t x = a->t[i].atom[0];
-        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 || s->atoms[x].kind != ATOM_INNER)
+        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 ||
+            s->prover->atoms[x].kind != ATOM_INNER)
             continue;
-        const atom j = s->atoms[x];
+        const atom j = s->prover->atoms[x];
         if (!j.op || (r->node > j.node && r->node < t->node[j.node].end)) continue;
-        const poly *rest = poly_less(s, a, poly_atom(s, x));
-        if (!rest || poly_varies(s, rest)) continue;
-        const poly *low = poly_sum(s, j.lo, rest), *high = poly_sum(s, j.hi, rest);
-        if (prove_not_negative(s, poly_less(s, b, low), r->facts) &&
-            prove_not_negative(s, poly_less(s, high, b), r->facts))
+        const poly *rest = poly_less(s->prover, a, poly_atom(s->prover, x));
+        if (!rest || poly_varies(s->prover, rest)) continue;
+        const poly *low = poly_sum(s->prover, j.lo, rest), *high = poly_sum(s->prover, j.hi, rest);
+        if (prove_not_negative(s->prover, poly_less(s->prover, b, low), r->facts) &&
+            prove_not_negative(s->prover, poly_less(s->prover, high, b), r->facts))
             return true;
     }
     (void)w;
@@ -130,19 +131,19 @@ static const char *number_elsewhere(const study *s, const access *a)
     uint8_t k = kind_of(s->t, p->type);
     if (p->base < 0 || (k != HPC_TYPE_INTEGER && k != HPC_TYPE_FLOAT && k != HPC_TYPE_BOOL))
         return NULL;
-    const atom *x = &s->atoms[p->base];
-    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(s, x->symbol);
+    const atom *x = &s->prover->atoms[p->base];
+    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(s->t, x->symbol);
     bool member = x->kind == ATOM_THIS && p->n == 2 && p->step[1].field >= 0;
-    return member ? symbol_name(s, p->step[1].field) : NULL;
+    return member ? symbol_name(s->t, p->step[1].field) : NULL;
 }
 
 /* The way a clause names it: "h", "h[:n]"; false when it cannot. */
 static bool section(hpc_buf *b, study *s, const access *a)
 {
     const place *p = &a->place;
-    const atom *base = &s->atoms[p->base];
+    const atom *base = &s->prover->atoms[p->base];
     if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
-        hpc_buf_text(b, symbol_name(s, base->symbol));
+        hpc_buf_text(b, symbol_name(s->t, base->symbol));
         return true;
     }
     if (number_elsewhere(s, a)) {
@@ -153,20 +154,20 @@ static bool section(hpc_buf *b, study *s, const access *a)
         if (p->step[k].field != STEP_INDEX) return false;
     if (base->kind == ATOM_OBJECT) {
         if (kind_of(s->t, s->t->symbol[base->symbol].type) != HPC_TYPE_ARRAY) return false;
-        hpc_buf_text(b, symbol_name(s, base->symbol));
+        hpc_buf_text(b, symbol_name(s->t, base->symbol));
         return true;
     }
     if (base->kind != ATOM_SYMBOL || p->n != 1) return false;
-    const poly *lo = poly_extreme(s, p->step[0].index, false, a->facts),
-               *hi = poly_extreme(s, p->step[0].index, true, a->facts);
+    const poly *lo = poly_extreme(s->prover, p->step[0].index, false, a->facts),
+               *hi = poly_extreme(s->prover, p->step[0].index, true, a->facts);
     int64_t least;
     if (!lo || !hi) return false;
     spelling x = {.s = s, .wide = has_wide_index(s, a)};
     if (!is_visible(s, base->symbol)) return false;
-    hpc_buf_printf(&x.text, "%s[", symbol_name(s, base->symbol));
+    hpc_buf_printf(&x.text, "%s[", symbol_name(s->t, base->symbol));
     if (!poly_is_number(lo, &least) || least != 0) spell_number(&x, lo);
     hpc_buf_text(&x.text, ":");
-    spell_number(&x, poly_plus(s, poly_less(s, hi, lo), 1));
+    spell_number(&x, poly_plus(s->prover, poly_less(s->prover, hi, lo), 1));
     hpc_buf_text(&x.text, "]");
     bool ok = !x.failed && !x.runs && !x.text.failed;
     if (ok) hpc_buf_text(b, x.text.data);
@@ -179,7 +180,7 @@ static bool reduce_array(study *s, clauses *c, const access *a)
     if (a->place.base < 0) return false;
     hpc_buf b = {0};
     uint8_t op = folded(s, a->place.base);
-    const atom *base = &s->atoms[a->place.base];
+    const atom *base = &s->prover->atoms[a->place.base];
     bool ok = op && !base->varies && section(&b, s, a);
     for (int64_t i = 0; i < s->n && ok; i++) { /* one section for all that is folded */
         hpc_buf other = {0};
@@ -206,7 +207,7 @@ static bool is_indirect(const study *s, const place *p)
         if (p->step[k].field != STEP_INDEX || !x) continue;
         for (int32_t i = 0; i < x->n; i++)
             for (int m = 0; m < TERM_ATOMS && x->t[i].atom[m] >= 0; m++) {
-                const atom *a = &s->atoms[x->t[i].atom[m]];
+                const atom *a = &s->prover->atoms[x->t[i].atom[m]];
                 if (a->kind == ATOM_LOAD && a->varies) return true;
             }
     }
@@ -221,7 +222,7 @@ static const char *verb(const access *a)
 static void say_sure(study *s, const access *a, const access *b, int64_t by)
 {
     const access *w = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
+    const char *x = node_text(s->program, w->node), *y = node_text(s->program, o->node);
     if (!s->sure) {
         s->sure = w->node;
         s->sure_other = o->node;
@@ -239,7 +240,7 @@ static void say_sure(study *s, const access *a, const access *b, int64_t by)
 static void say_maybe(study *s, const access *a, const access *b)
 {
     const access *w = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
+    const char *x = node_text(s->program, w->node), *y = node_text(s->program, o->node);
     uint32_t line = s->t->node[o->node].line;
     if (is_indirect(s, &w->place) || is_indirect(s, &o->place))
         say_unsafe(
@@ -259,7 +260,7 @@ static void say_maybe(study *s, const access *a, const access *b)
 static bool is_bits(const study *s, const access *a)
 {
     if (!is_container_place(&a->place) || a->place.base < 0) return false;
-    const atom *x = &s->atoms[a->place.base];
+    const atom *x = &s->prover->atoms[a->place.base];
     return x->kind == ATOM_OBJECT &&
            container_of(s->t, s->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
@@ -292,9 +293,9 @@ static bool make_private(study *s, clauses *c, const access *a)
     int32_t v = object_of(s, a);
     if (v < 0 && keeps_last(s, c, a)) return true;
     if (v < 0 || !is_private(s, v)) return false;
-    clauses_add(&c->privates, symbol_name(s, v));
+    clauses_add(&c->privates, symbol_name(s->t, v));
     say(s, "scalar", a->node, "%s is written before it is read: each thread gets a private copy",
-        symbol_name(s, v));
+        symbol_name(s->t, v));
     return true;
 }
 
@@ -302,7 +303,7 @@ static bool make_private(study *s, clauses *c, const access *a)
  * each thread has for itself. */
 static bool is_open_type(const study *s, const access *a)
 {
-    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    const atom *x = a->place.base < 0 ? NULL : &s->prover->atoms[a->place.base];
     return x && x->kind == ATOM_OBJECT && a->place.n == 0 &&
            (s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL) &&
            kind_of(s->t, bare_type(s->t, s->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
@@ -323,7 +324,7 @@ static void judge_meeting(study *s, clauses *c, const access *a, const access *b
     if (is_open_type(s, a))
         say_unknown(s, "scalar", a->node,
                     "the type of %s is unknown until the template is instantiated",
-                    node_text(s, a->node));
+                    node_text(s->program, a->node));
     else if (m == MEETING_SURE)
         say_sure(s, a, b, by);
     else
@@ -336,7 +337,7 @@ static void judge_pair(study *s, clauses *c, const access *a, const access *b)
     if (r == RELATION_APART) return;
     bool known = a->place.base >= 0 && b->place.base >= 0;
     if (known && rows_apart(s, a, b)) return;
-    if (known && (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies))
+    if (known && (s->prover->atoms[a->place.base].varies || s->prover->atoms[b->place.base].varies))
         r = RELATION_MAYBE;
     if (r == RELATION_MAYBE)
         assume_apart(s, a, b);
@@ -353,14 +354,14 @@ static void set_aside(study *s, uint8_t *aside)
         if (is_bits(s, &s->item[i]) && s->item[i].write)
             say_unsafe(s, "memory", s->item[i].node,
                        "%s: elements of std::vector<bool> share their bytes",
-                       node_text(s, s->item[i].node));
+                       node_text(s->program, s->item[i].node));
     }
 }
 
 void memory_judge(study *s, clauses *c)
 {
     int64_t pairs = 0, certain = 0;
-    uint8_t *aside = hpc_arena_alloc(s->arena, (size_t)s->n + 1, 1);
+    uint8_t *aside = hpc_arena_alloc(s->program->work, (size_t)s->n + 1, 1);
     if (!aside) {
         s->rc = HPC_E_NOMEM;
         return;
@@ -369,16 +370,14 @@ void memory_judge(study *s, clauses *c)
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t k = i; k < s->n; k++) {
             if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
-            bool enough = ++certain > PAIRS_BEHIND || s->spent > PARTS_BEHIND;
+            bool enough = ++certain > PAIRS_BEHIND || s->prover->spent > PARTS_BEHIND;
             if (s->unsafe && enough) return; /* more would say no more */
-            if (++pairs > PAIRS_MOST || s->spent > PARTS_OF_LOOP) {
+            if (++pairs > PAIRS_MOST || s->prover->spent > PARTS_OF_LOOP) {
                 say_unknown(s, "form", s->loop, "the loop is too large");
                 return;
             }
-            int64_t atoms = s->atoms_n; /* numbers of the test do not outlive it */
-            hpc_arena_mark mark = hpc_arena_here(s->arena);
+            prover_mark mark = prover_here(s->prover); /* the test's numbers do not outlive it */
             judge_pair(s, c, &s->item[i], &s->item[k]);
-            s->atoms_n = atoms;
-            hpc_arena_rewind(s->arena, mark);
+            prover_rewind(s->prover, mark);
         }
 }

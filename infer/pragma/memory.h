@@ -11,8 +11,6 @@
  * to meet, `apart` iterations from each other (0: that is not known). */
 typedef enum meeting { MEETING_NEVER, MEETING_MAYBE, MEETING_SURE } meeting;
 meeting places_meet(int64_t *apart, study *s, const access *a, const access *b);
-/* Least and greatest value of a number over all iterations; NULL when it cannot be said. */
-const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts);
 typedef enum relation {
     RELATION_SAME,
     RELATION_APART,

@@ -47,14 +47,16 @@ static bool holds_loop(const hpc_tree *t, int32_t loop)
 /* Whether there are only blanks, comments and these characters in a part of the text. */
 static bool is_filler(const study *s, size_t from, size_t to, const char *these)
 {
-    if (from > to || to > s->text_n) return false;
+    if (from > to || to > s->program->text_n) return false;
     for (size_t i = from; i < to; i++) {
-        const char *p = s->text + i;
+        const char *p = s->program->text + i;
         bool pair = i + 1 < to && *p == '/';
         if (pair && p[1] == '/') {
-            while (i < to && s->text[i] != '\n') i++;
+            while (i < to && s->program->text[i] != '\n') i++;
         } else if (pair && p[1] == '*') {
-            for (i += 2; i + 1 < to && !(s->text[i] == '*' && s->text[i + 1] == '/');) i++;
+            for (i += 2;
+                 i + 1 < to && !(s->program->text[i] == '*' && s->program->text[i + 1] == '/');)
+                i++;
             i++;
         } else if (!strchr(" \t\r\n", *p) && !strchr(these, *p)) {
             return false;
@@ -197,7 +199,7 @@ bool nest_is_settled(study *s, const loop_head *h)
 double nest_trips(study *s, const loop_head *h)
 {
     int64_t width, stride;
-    if (!poly_is_number(poly_less(s, h->hi, h->lo), &width)) return -1;
+    if (!poly_is_number(poly_less(s->prover, h->hi, h->lo), &width)) return -1;
     if (!poly_is_number(h->stride, &stride) || stride == 0) return -1;
     if (width < 0) return 0;
     return (double)(width / (stride < 0 ? -stride : stride)) + 1;
@@ -256,13 +258,14 @@ static bool same_assumptions(const found *inner, const found *outer)
 }
 
 /* What keeps an inner loop from being dealt out with the studied one; NULL. */
-static const char *objection_of(study *outer, const clauses *c, const study *base, int32_t loop)
+static const char *objection_of(study *outer, const clauses *c, int32_t loop)
 {
-    study s = *base;
+    study s;
     clauses own = {0};
     const char *why = NULL;
-    hpc_arena_mark mark = hpc_arena_here(base->arena);
+    hpc_arena_mark mark = hpc_arena_here(outer->program->work);
     int rc = study_begin(&s, outer->program, loop, outer->function);
+    s.is_instance = outer->is_instance;
     if (rc >= 0 && study_walk(&s)) {
         scalars_judge(&s, &own);
         memory_judge(&s, &own);
@@ -275,10 +278,9 @@ static const char *objection_of(study *outer, const clauses *c, const study *bas
         why = "it needs different clauses from the enclosing loop";
     else if (!same_assumptions(&s.found, &outer->found))
         why = "it depends on further assumptions";
-    if (rc < 0 || s.rc < 0) outer->rc = HPC_E_NOMEM;
     clauses_release(&own);
-    study_end(&s);
-    hpc_arena_rewind(base->arena, mark);
+    if (study_end(&s) < 0 || rc < 0) outer->rc = HPC_E_NOMEM;
+    hpc_arena_rewind(outer->program->work, mark);
     return why;
 }
 
@@ -298,7 +300,8 @@ static void add_text(nest *n, study *s, const loop_head *h)
     if (trips >= 0)
         hpc_buf_printf(&n->text, "%.0f", trips);
     else if (poly_is_number(h->stride, &c) && (c == 1 || c == -1) && h->hi && h->lo)
-        poly_text(&n->text, s, poly_plus(s, poly_less(s, h->hi, h->lo), 1));
+        poly_text(&n->text, s->prover, s->program,
+                  poly_plus(s->prover, poly_less(s->prover, h->hi, h->lo), 1));
     else
         hpc_buf_text(&n->text, "?");
 }
@@ -338,12 +341,11 @@ static const char *form_of(loop_head *h, study *s, const clauses *c, int32_t out
 }
 
 /* Takes one loop more; false: that does not go. */
-static bool take(nest *n, study *s, const clauses *c, const study *base, int32_t outer,
-                 int32_t inner)
+static bool take(nest *n, study *s, const clauses *c, int32_t outer, int32_t inner)
 {
     loop_head h;
     const char *why = form_of(&h, s, c, outer, inner);
-    if (!why) why = objection_of(s, c, base, inner);
+    if (!why) why = objection_of(s, c, inner);
     if (why) {
         say(s, "form", inner, "no collapse: %s", why);
         return false;
@@ -354,7 +356,7 @@ static bool take(nest *n, study *s, const clauses *c, const study *base, int32_t
     return true;
 }
 
-int nest_collapse(study *s, const clauses *c, const study *base, bool all)
+int nest_collapse(study *s, const clauses *c, bool all)
 {
     int32_t at = s->loop, beside;
     int loops = 1;
@@ -369,7 +371,7 @@ int nest_collapse(study *s, const clauses *c, const study *base, bool all)
         if (!inner) break;
         bool wanted = all || pays(&n, s, loops, inner);
         if (!wanted && loops == 1) say_does_not_pay(s, &n, inner);
-        if (!wanted || !take(&n, s, c, base, at, inner)) break;
+        if (!wanted || !take(&n, s, c, at, inner)) break;
         at = inner;
         loops++;
     }

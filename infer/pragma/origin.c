@@ -62,7 +62,7 @@ static origin origin_of(const study *s, const place *p, bool *made)
 {
     int32_t field = -1;
     for (int k = 0; p && p->base >= 0 && k < CHAIN_MOST; k++) {
-        const atom *a = &s->atoms[atom_untyped(s, p->base)];
+        const atom *a = &s->prover->atoms[atom_untyped(s->prover, p->base)];
         for (int32_t i = 0; k > 0 && i < p->n; i++)
             if (p->step[i].field >= 0) {
                 field = p->step[i].field;

@@ -5,65 +5,6 @@
 
 #include "infer/pragma/inline.h"
 
-int32_t bare_type(const hpc_tree *t, int32_t type)
-{
-    while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
-    return type;
-}
-
-/* Of the library's containers those whose elements lie in an array of their own. */
-container container_of(const hpc_tree *t, int32_t type)
-{
-    static const char *const names[] = {"vector<", "array<", "valarray<", "basic_string<"};
-    type = bare_type(t, type);
-    if (kind_of(t, type) != HPC_TYPE_RECORD) return CONTAINER_NONE;
-    const char *name = t->name + t->type[type].name;
-    if (strncmp(name, "std::", 5) != 0) return CONTAINER_NONE;
-    name += 5;
-    if (strncmp(name, "__cxx11::", 9) == 0) name += 9;
-    if (strncmp(name, "vector<bool", 11) == 0 || strncmp(name, "bitset<", 7) == 0)
-        return CONTAINER_BITS;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strncmp(name, names[k], strlen(names[k])) == 0) return CONTAINER_PLAIN;
-    return CONTAINER_NONE;
-}
-
-int32_t record_of(const hpc_tree *t, int32_t e)
-{
-    int32_t type = bare_type(t, t->node[e].type);
-    return kind_of(t, type) == HPC_TYPE_POINTER ? t->type[type].to : type;
-}
-
-int32_t root_of(const hpc_tree *t, int32_t e)
-{
-    for (;;) {
-        const hpc_tree_node *n = &t->node[e];
-        int32_t c = hpc_tree_first(t, e);
-        switch (n->kind) {
-        case HPC_TREE_NAME: return n->symbol;
-        case HPC_TREE_MEMBER:
-            if (c && t->node[c].kind == HPC_TREE_THIS) return n->symbol;
-            break;
-        case HPC_TREE_INDEX:
-        case HPC_TREE_CAST: break;
-        case HPC_TREE_UNARY:
-            if (n->op != '*' && n->op != '&') return -1;
-            break;
-        case HPC_TREE_BINARY:
-            if (n->op != '+' && n->op != '-') return -1;
-            if (c && kind_of(t, t->node[c].type) == HPC_TYPE_INTEGER) c = hpc_tree_next(t, c);
-            break;
-        case HPC_TREE_CALL:
-            if (!(n->flags & HPC_TREE_OPERATOR) || !c) return -1;
-            c = hpc_tree_next(t, c);
-            break;
-        default: return -1;
-        }
-        if (!c) return -1;
-        e = c;
-    }
-}
-
 static bool add_step(place *p, int32_t field, const poly *index)
 {
     if (p->n == PLACE_STEPS) return false;
@@ -78,7 +19,7 @@ static int32_t pointer_in(const study *s, const poly *p)
     for (int32_t i = 0; p && i < p->n; i++) {
         int32_t a = p->t[i].atom[0];
         if (a < 0 || p->t[i].atom[1] >= 0) continue;
-        const atom *x = &s->atoms[a];
+        const atom *x = &s->prover->atoms[a];
         bool is = x->kind == ATOM_THIS || x->kind == ATOM_POINT ||
                   (x->kind == ATOM_SYMBOL &&
                    kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_POINTER) ||
@@ -114,20 +55,20 @@ bool place_behind(place *out, study *s, const poly *pointer, int32_t type)
     int32_t base = pointer_in(s, pointer);
     int64_t c;
     if (base < 0) return nowhere(out, type);
-    const poly *rest = poly_less(s, pointer, poly_atom(s, base));
-    if (kind_of(s->t, declared_target(s, &s->atoms[base])) == HPC_TYPE_VOID &&
+    const poly *rest = poly_less(s->prover, pointer, poly_atom(s->prover, base));
+    if (kind_of(s->t, declared_target(s, &s->prover->atoms[base])) == HPC_TYPE_VOID &&
         kind_of(s->t, type) != HPC_TYPE_VOID && type >= 0)
-        base = atom_as(s, base, type);
+        base = atom_as(s->prover, base, type);
     if (base < 0) return nowhere(out, type);
-    if (s->atoms[base].kind != ATOM_POINT) {
+    if (s->prover->atoms[base].kind != ATOM_POINT) {
         *out = (place){.base = base, .n = 1, .type = type};
         out->step[0] = (place_step){.field = STEP_INDEX, .index = rest};
         return true;
     }
-    *out = *s->atoms[base].place;
+    *out = *s->prover->atoms[base].place;
     out->type = type;
     if (out->n > 0 && out->step[out->n - 1].field == STEP_INDEX)
-        out->step[out->n - 1].index = poly_sum(s, out->step[out->n - 1].index, rest);
+        out->step[out->n - 1].index = poly_sum(s->prover, out->step[out->n - 1].index, rest);
     else if (!poly_is_number(rest, &c) || c != 0)
         return nowhere(out, type);
     return true;
@@ -147,7 +88,7 @@ static bool place_of_name(place *out, study *s, int32_t e)
         *out = *s->now[k].refers;
         return true;
     }
-    *out = (place){.base = atom_object(s, v), .type = s->t->node[e].type};
+    *out = (place){.base = atom_object(s->prover, v), .type = s->t->node[e].type};
     return true;
 }
 
@@ -158,7 +99,7 @@ static bool place_of_member(place *out, study *s, int32_t e)
     bool through = n->op == '>' || (c && s->t->node[c].kind == HPC_TREE_THIS);
     if (!c || n->symbol < 0) return nowhere(out, n->type);
     if (s->t->symbol[n->symbol].kind != HPC_SYMBOL_FIELD) { /* a static member */
-        *out = (place){.base = atom_object(s, n->symbol), .type = n->type};
+        *out = (place){.base = atom_object(s->prover, n->symbol), .type = n->type};
         return true;
     }
     if (through)
@@ -188,7 +129,7 @@ static bool place_of_index(place *out, study *s, int32_t e)
         i = b;
     }
     if (kind_of(t, bare_type(t, t->node[a].type)) != HPC_TYPE_ARRAY)
-        return place_behind(out, s, poly_sum(s, value_of(s, a), index_of(s, i)), type);
+        return place_behind(out, s, poly_sum(s->prover, value_of(s, a), index_of(s, i)), type);
     place_of(out, s, a);
     const poly *index = index_of(s, i);
     out->type = type;
@@ -198,7 +139,8 @@ static bool place_of_index(place *out, study *s, int32_t e)
 /* at() throws where its index is too large, and an exception ends the loop early. */
 static void assume_at(study *s, int32_t e)
 {
-    const char *text = hpc_arena_text(s->out, "%s does not throw", node_text(s, e));
+    const char *text =
+        hpc_arena_text(s->program->out, "%s does not throw", node_text(s->program, e));
     if (text) assume(s, text, NULL);
 }
 
@@ -207,7 +149,7 @@ bool place_of_call(place *out, study *s, int32_t e)
     const hpc_tree *t = s->t;
     const hpc_tree_node *n = &t->node[e];
     int32_t callee = hpc_tree_child(t, e, 0), object = 0, index = 0;
-    const char *name = n->symbol >= 0 ? symbol_name(s, n->symbol) : "";
+    const char *name = n->symbol >= 0 ? symbol_name(s->t, n->symbol) : "";
     if (n->flags & HPC_TREE_OPERATOR) {
         object = hpc_tree_child(t, e, 1);
         index = hpc_tree_child(t, e, 2);

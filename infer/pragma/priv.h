@@ -2,7 +2,7 @@
 #ifndef HPC_PRAGMA_PRIV_H
 #define HPC_PRAGMA_PRIV_H
 
-#include "infer/pragma/number.h"
+#include "infer/pragma/text.h"
 
 /* ---- what an iteration does ------------------------------------------------------------------ */
 typedef struct access {
@@ -61,20 +61,14 @@ typedef struct found { /* evidence and assumptions in the making */
 enum { OP_MIN = 'm', OP_MAX = 'M', OP_MIXED = 1 };
 
 /* ---- one loop under study -------------------------------------------------------------------- */
-struct study {
-    const hpc_tree *t;
-    const char *text;
-    size_t text_n;
-    hpc_language language;
-    const struct program *program;
-    hpc_arena *arena; /* of this study */
-    hpc_arena *out;   /* of the answer */
-    int rc;           /* the first failure of memory; all goes on, and is thrown away */
+typedef struct study {
+    const hpc_tree *t; /* of the program */
+    const program *program;
+    prover prover[1];
+    int rc; /* the first failure of memory; all goes on, and is thrown away */
     int32_t loop, function;
     loop_head head;
     int32_t iteration; /* the atom */
-    atom *atoms;
-    int64_t atoms_n, atoms_cap;
     access *item;
     int64_t n, cap;
     slot *slots;
@@ -91,16 +85,8 @@ struct study {
     int32_t loops, breakable; /* loops, and loops and switches, around what is being walked */
     int32_t switches;         /* within the innermost loop */
     int32_t choices;          /* conditions that numbers were chosen by */
-    int32_t parts;            /* budget of the prover */
-    int32_t depth_most;       /* and how deep it looks */
-    bool deeper;              /* it would have looked deeper */
-    struct tried *tried;      /* what it has looked at in vain: prove.c */
-    int64_t spent, visits;    /* of it, by all questions so far; calls of value_of() */
-    bool rising;           /* the prover may take it that the values of an array never decrease */
-    const place *rises[4]; /* of which arrays it did */
-    int32_t rises_n;
+    int64_t visits;           /* calls of value_of() */
     found found;
-    hpc_verdict verdict; /* the worst so far */
     bool unknown, unsafe;
     bool reorders; /* sums of floating-point numbers */
     double cost;   /* of one iteration, in simple operations */
@@ -109,8 +95,7 @@ struct study {
     int32_t uneven_at;
     const char *uneven_why;
     int32_t resolving;
-    bool quiet;                     /* looks at values without noting that they are read */
-    int32_t stores_from, stores_to; /* the part of the tree whose stores count: the loop's */
+    bool quiet; /* looks at values without noting that they are read */
     struct store *stores;
     int64_t stores_n, stores_cap;
     int32_t indexing; /* an index is being looked at */
@@ -120,49 +105,13 @@ struct study {
     int32_t inlining, inlined_at; /* how many such calls there are around; the outermost */
     var_state *broken;            /* the state where the switch that is walked is left */
     int32_t sure, sure_other;     /* two accesses that are known to meet; 0: none was found */
-};
+} study;
 
-/* ---- find.c: the steps of a study, whose text, arenas and so on are set ---- */
-int study_begin(study *s, const struct program *p, int32_t loop, int32_t function);
-bool study_walk(study *s); /* false: it is no loop that can be studied, and it is said why */
-void study_end(study *s);
-int32_t function_around(const hpc_tree *t, int32_t i); /* the innermost, or the lambda */
-
-/* ---- the whole file (program.c) -------------------------------------------------------------- */
-typedef struct symbol_use {
-    int32_t writes_n; /* assignments of it in all the file, its initialiser not counted */
-    int32_t write;    /* the last of them */
-    bool addressed;   /* its address is taken, a reference is bound to it, or it is captured so */
-    bool copied;      /* a pointer: its value gets into another one */
-    int32_t last;     /* the last node that names it */
-} symbol_use;
-typedef struct program {
-    const hpc_tree *t;
-    symbol_use *use;       /* by symbol */
-    struct effect *effect; /* by symbol: of functions */
-} program;
-int program_init(program *p, const hpc_tree *t, hpc_arena *a);
-
-/* What a function of the file does beside returning a value (call.c). */
-enum {
-    EFFECT_NONE,   /* reads its arguments' values alone, or nothing */
-    EFFECT_READS,  /* reads memory */
-    EFFECT_WRITES, /* writes through arguments */
-    EFFECT_BAD,    /* writes state, does I/O, or leaves: `why` */
-    EFFECT_UNKNOWN /* `why` */
-};
-enum { ARG_NONE = 0, ARG_READ = 1, ARG_WRITE = 2, ARG_ONE = 4 /* only what it points to itself */ };
-enum { EFFECT_GLOBALS = 8 };
-typedef struct effect {
-    uint8_t state; /* 0: not looked at, 1: being looked at, 2: known */
-    uint8_t kind;
-    uint8_t arg[8]; /* what is done through each */
-    uint8_t object; /* and to the object of a method */
-    uint8_t globals_n;
-    int32_t global[EFFECT_GLOBALS]; /* variables of the file that it reads */
-    uint32_t line;
-    const char *why;
-} effect;
+/* ---- find.c: one loop, from its tree to accesses and states ---- */
+/* rc and release are valid after a failure, too. The study must not move. */
+int study_begin(study *s, const program *p, int32_t loop, int32_t function);
+bool study_walk(study *s); /* false: the loop cannot be analysed, and evidence says why */
+int study_end(study *s);   /* releases all; the first failure */
 
 /* An lvalue that the loop assigns: the variable that it is reached from (-1: not known), the last
  * field on the way (-1), and its type (-1: any). */
@@ -194,43 +143,13 @@ void slot_write(study *s, int32_t k, int32_t node, const poly *v);
 /* Assigns to an lvalue. */
 void store_to(study *s, int32_t lvalue, const poly *v, int32_t node);
 const poly *load_from(study *s, const place *p, int32_t node);
-bool is_plain_number(const study *s, int32_t type); /* integers, pointers, truth values */
-/* The variable that an lvalue is reached from; -1. */
-int32_t root_of(const hpc_tree *t, int32_t e);
-/* The type of an object expression, or the type that a pointer expression points to. */
-int32_t record_of(const hpc_tree *t, int32_t e);
 /* Whether a variable is made anew in each iteration. */
 bool is_inside(const study *s, int32_t symbol);
-/* Records, references looked through. */
-int32_t bare_type(const hpc_tree *t, int32_t type);
-typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
-container container_of(const hpc_tree *t, int32_t type);
 /* The facts that hold where a condition does, or does not. */
 const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds);
 
 /* ---- call.c ---- */
 const poly *call_value(study *s, int32_t call);
-const effect *effect_of(study *s, int32_t symbol);
-typedef enum call_known {
-    CALL_UNKNOWN,
-    CALL_VALUE,     /* of its arguments' values alone */
-    CALL_READS,     /* and of what they point to */
-    CALL_STORES,    /* stores one value behind each pointer argument: sincos, modf, frexp */
-    CALL_COPIES,    /* writes behind the first, reads behind the second */
-    CALL_ALLOCATES, /* memory of its own */
-    CALL_FREES,
-    CALL_STATE, /* changes hidden state: rand */
-    CALL_IO,
-    CALL_LEAVES, /* exit, abort */
-    CALL_LOCK,
-    CALL_METHOD_READ,   /* of a container: size, empty */
-    CALL_METHOD_PLACE,  /* at, front, back, data, begin, end, operator[] */
-    CALL_METHOD_CHANGE, /* push_back, insert */
-    CALL_METHOD_OWN     /* reads the object itself, or changes it if there is an argument: real */
-} call_known;
-call_known call_known_of(const hpc_tree *t, int32_t symbol);
-/* And operators, by what their operands are. */
-call_known call_known_at(const hpc_tree *t, int32_t call);
 
 /* ---- state.c ---- */
 var_state *state_copy(study *s, const var_state *from);
@@ -257,7 +176,6 @@ typedef struct reduction {
     int32_t other;  /* a further condition or value that is read, or 0 */
 } reduction;
 bool reduction_match(reduction *out, const hpc_tree *t, int32_t statement);
-bool tree_equal(const hpc_tree *t, int32_t a, int32_t b); /* the same expression */
 const char *reduction_name(uint8_t op);
 
 /* ---- scalar.c, memory.c, say.c ---- */
@@ -291,8 +209,6 @@ void assume(study *s, const char *text, const char *check);
 /* Not where `stronger` is assumed, and in the place of `weaker`; each may be NULL. */
 void assume_instead(study *s, const char *text, const char *check, const char *stronger,
                     const char *weaker);
-const char *node_text(const study *s, int32_t node); /* its source, shortened */
-const char *symbol_name(const study *s, int32_t symbol);
 /* As the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const study *s, int32_t symbol);
 

@@ -70,7 +70,7 @@ static void count_calls(entries *e, const study *s)
         for (int32_t a = hpc_tree_next(t, hpc_tree_first(t, i)); a; a = hpc_tree_next(t, a)) {
             const int32_t type = t->node[a].type;
             at.loops = 0;
-            if (is_plain_number(s, type) && t->type[type].kind != HPC_TYPE_POINTER)
+            if (is_plain_number(s->t, type) && t->type[type].kind != HPC_TYPE_POINTER)
                 count_around(&at, t, i, a, t->node[a].end, -1);
         }
         at.loops = 0;
@@ -104,7 +104,7 @@ static double rounded(double trips)
 static double extreme_of_atom(const study *s, int32_t i, bool largest)
 {
     const hpc_tree *t = s->t;
-    const atom *a = &s->atoms[i];
+    const atom *a = &s->prover->atoms[i];
     int32_t type = a->kind == ATOM_SYMBOL ? t->symbol[a->symbol].type
                    : a->kind == ATOM_LOAD ? a->place->type
                                           : -1;
@@ -118,7 +118,7 @@ static double extreme_of_atom(const study *s, int32_t i, bool largest)
 /* The trip count that the types of the bounds allow. */
 static double most_trips(study *s)
 {
-    const poly *width = poly_less(s, s->head.hi, s->head.lo);
+    const poly *width = poly_less(s->prover, s->head.hi, s->head.lo);
     double most = 0;
     int64_t stride;
     if (!width || !poly_is_number(s->head.stride, &stride) || stride == 0) return INFINITY;
@@ -143,10 +143,11 @@ static const char *condition_of_trips(study *s, double trips)
     int64_t stride;
     if (!poly_is_number(s->head.stride, &stride) || stride == 0) return NULL;
     const int64_t width = (int64_t)trips * (stride < 0 ? -stride : stride);
-    const poly *end = poly_plus(s, s->head.hi, 1), *begin = poly_plus(s, s->head.lo, width);
+    const poly *end = poly_plus(s->prover, s->head.hi, 1),
+               *begin = poly_plus(s->prover, s->head.lo, width);
     if (!end || !begin) return NULL;
     spell_compare(&x, end, ">", begin);
-    if (!x.failed && !x.text.failed) out = hpc_arena_text(s->out, "%s", x.text.data);
+    if (!x.failed && !x.text.failed) out = hpc_arena_text(s->program->out, "%s", x.text.data);
     hpc_buf_release(&x.text);
     return out;
 }
@@ -159,7 +160,7 @@ void profit_of(hpc_pragma_loop *out, study *s)
     if (trips >= 0) { /* the cost may rest on a guess about an inner loop: rather no threads */
         if (trips < least)
             out->idle = hpc_arena_text(
-                s->out,
+                s->program->out,
                 "%.0f iterations of about %.0f operations do not pay for the start of threads",
                 trips, cost);
         return;
@@ -170,7 +171,7 @@ void profit_of(hpc_pragma_loop *out, study *s)
     } else if (e.loops > ENTRIES_MOST) {
         out->idle = "enclosing loops enter it often, and its trip count is unknown";
     } else if (most_trips(s) < least) {
-        out->idle = hpc_arena_text(s->out,
+        out->idle = hpc_arena_text(s->program->out,
                                    "its types allow at most %.0f iterations of about %.0f "
                                    "operations: too few to pay for the start of threads",
                                    most_trips(s), cost);

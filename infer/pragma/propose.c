@@ -68,7 +68,7 @@ static const char *directive(study *s, const clauses *c, const proposal *p, bool
                        c->reduction[k].names.data);
     hpc_buf_text(&b, schedule_of(s, p));
     if (p->target && p->maps.n > 0) hpc_buf_text(&b, p->maps.data);
-    const char *kept = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
+    const char *kept = b.failed ? NULL : hpc_arena_text(s->program->out, "%s", b.data);
     if (!kept) s->rc = HPC_E_NOMEM;
     hpc_buf_release(&b);
     return kept;
@@ -107,8 +107,8 @@ static const char *plain_call(const study *s, int32_t call)
     call_known k = call_known_of(s->t, n->symbol);
     bool element = k == CALL_METHOD_PLACE && (n->flags & HPC_TREE_OPERATOR);
     if (k == CALL_VALUE || k == CALL_METHOD_READ || element) return NULL;
-    return hpc_arena_text(s->out, "%s is called",
-                          n->symbol >= 0 ? symbol_name(s, n->symbol) : "something");
+    return hpc_arena_text(s->program->out, "%s is called",
+                          n->symbol >= 0 ? symbol_name(s->t, n->symbol) : "something");
 }
 
 static const char *plain_node(const study *s, int32_t i, bool vectors)
@@ -139,8 +139,9 @@ bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vect
     const hpc_tree_node *l = &s->t->node[s->loop];
     *node = s->loop;
     *why = NULL;
-    for (size_t i = l->at; i < l->to && i < s->text_n; i++)
-        if (s->text[i] == '#' || (l->to - i > 7 && memcmp(s->text + i, "_Pragma", 7) == 0))
+    for (size_t i = l->at; i < l->to && i < s->program->text_n; i++)
+        if (s->program->text[i] == '#' ||
+            (l->to - i > 7 && memcmp(s->program->text + i, "_Pragma", 7) == 0))
             *why = "it contains other directives";
     for (int32_t i = s->loop + 1; i < l->end && !*why; i++) {
         *why = plain_node(s, i, vectors);
@@ -152,11 +153,11 @@ bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vect
 /* ---- the choice ---------------------------------------------------------------------------------
  */
 
-static void choose(proposal *p, study *s, const clauses *c, const study *base,
-                   const hpc_pragma_options *o, bool *small)
+static void choose(proposal *p, study *s, const clauses *c, const hpc_pragma_options *o,
+                   bool *small)
 {
     if (*small && s->guessed) { /* with many iterations inside, they do pay as one */
-        p->collapse = nest_collapse(s, c, base, false);
+        p->collapse = nest_collapse(s, c, false);
         *small = p->collapse == 1;
     }
     if (*small) {
@@ -166,7 +167,7 @@ static void choose(proposal *p, study *s, const clauses *c, const study *base,
         return;
     }
     p->target = o->target && target_maps(&p->maps, s, c);
-    if (p->collapse == 1 || p->target) p->collapse = nest_collapse(s, c, base, p->target);
+    if (p->collapse == 1 || p->target) p->collapse = nest_collapse(s, c, p->target);
     p->simd = o->simd && !p->target && vector_fits(s, c);
 }
 
@@ -190,8 +191,7 @@ static bool runs_on_gpu(const study *s)
     return false;
 }
 
-void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
-             const hpc_pragma_options *o)
+void propose(hpc_pragma_loop *out, study *s, const clauses *c, const hpc_pragma_options *o)
 {
     const proposal plain = {.collapse = 1, .threads = true};
     proposal p = plain;
@@ -207,7 +207,7 @@ void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base
         return;
     }
     say_uneven(s);
-    choose(&p, s, c, base, o, &out->small);
+    choose(&p, s, c, o, &out->small);
     if (p.collapse > 1 || p.simd || p.target) out->plain = directive(s, c, &plain, o->default_none);
     out->pragma = directive(s, c, &p, o->default_none);
     out->vectors = !p.threads;

@@ -15,10 +15,9 @@ typedef struct proposal {
 } proposal;
 
 /* ---- propose.c ---- */
-/* Chooses the directive of a loop under study, judged with clauses `c`. `base` is what a study
- * begins with. What is chosen may assume more. */
-void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
-             const hpc_pragma_options *o);
+/* Chooses the directive of a loop under study, judged with clauses `c`.
+ * What is chosen may assume more. */
+void propose(hpc_pragma_loop *out, study *s, const clauses *c, const hpc_pragma_options *o);
 /* Whether an iteration is made of arithmetic, accesses and calls that a device and vectors have.
  * False: *why says what is not, at *node. `vectors`: no switch either. */
 bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vectors);
@@ -26,7 +25,7 @@ bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vect
 /* ---- nest.c ---- */
 /* How many loops may become one, from this one on: one, or those for which it pays; `all`: all
  * those. Evidence says why, or why not. */
-int nest_collapse(study *s, const clauses *c, const study *base, bool all);
+int nest_collapse(study *s, const clauses *c, bool all);
 /* Whether the head of a loop inside of the studied one, which counts by `h`, says the same in all
  * its iterations, and may be looked at before the first of them. */
 bool nest_is_settled(study *s, const loop_head *h);

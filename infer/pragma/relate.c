@@ -188,6 +188,6 @@ relation relate(study *s, const place *p, const place *q)
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
     if (p->base == q->base)
         return has_content(p) == has_content(q) ? RELATION_SAME : RELATION_APART;
-    return relate_sources(s, p, &s->atoms[atom_untyped(s, p->base)], q,
-                          &s->atoms[atom_untyped(s, q->base)]);
+    return relate_sources(s, p, &s->prover->atoms[atom_untyped(s->prover, p->base)], q,
+                          &s->prover->atoms[atom_untyped(s->prover, q->base)]);
 }

@@ -53,9 +53,9 @@ static int find_region(review *r)
             if (p->api != HPC_DIRECTIVE_OMP || !directives_reach(r->d, k, t->node[up].at)) continue;
             r->region = up;
             TRY(hpc_pragma_text(&text, &r->d->loops, k, &r->d->tokens, r->d->text, r->d->language));
-            const char *kept = hpc_arena_text(r->base->out, "%s", text.data);
+            const char *kept = hpc_arena_text(r->p->out, "%s", text.data);
             if (!kept) TRY(HPC_E_NOMEM);
-            TRY(clauses_read(&r->around, kept, r->base->out));
+            TRY(clauses_read(&r->around, kept, r->p->out));
         }
 out:
     hpc_buf_release(&text);
@@ -148,13 +148,13 @@ static void set_aside(review *r, const clauses *alone)
     int64_t kept = 0;
     for (int64_t i = 0; i < s->n; i++) {
         const access *a = &s->item[i];
-        const int32_t from = atom_untyped(s, a->place.base);
-        const atom *base = from >= 0 ? &s->atoms[from] : NULL;
+        const int32_t from = atom_untyped(s->prover, a->place.base);
+        const atom *base = from >= 0 ? &s->prover->atoms[from] : NULL;
         bool object = base && (base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL);
-        const char *name = object ? symbol_name(s, base->symbol) : NULL;
+        const char *name = object ? symbol_name(s->t, base->symbol) : NULL;
         bool field =
             base && base->kind == ATOM_THIS && a->place.n == 2 && a->place.step[1].field >= 0;
-        if (field) name = symbol_name(s, a->place.step[1].field);
+        if (field) name = symbol_name(s->t, a->place.step[1].field);
         const clause_item *c = name ? clause_of(&r->clauses, CLAUSE_REDUCTION, name) : NULL;
         bool whole = base && (base->kind == ATOM_OBJECT || field);
         bool own = name && whole && review_lists(&r->clauses, name);
@@ -198,7 +198,7 @@ static void review_memory(review *r, const clauses *alone)
     if (sure && bound && !r->clauses.has_if && !review_under_condition(r, s->sure, false) &&
         !review_under_condition(r, s->sure_other, false))
         review_wrong(r, HPC_EXISTING_RACY, s->sure, "%s is the same in another iteration",
-                     node_text(s, s->sure));
+                     node_text(s->program, s->sure));
     else if (c.reduction[0].names.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
@@ -218,38 +218,36 @@ static void review_memory(review *r, const clauses *alone)
 /* What the analysis itself would say of the loop: which objects each thread may have. */
 static int alone_of(clauses *out, const review *r, int32_t loop)
 {
-    study s = *r->base;
-    int rc;
+    study s;
+    int rc, failed;
     TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
     if (study_walk(&s)) memory_judge(&s, out);
-    rc = s.rc;
 out:
-    study_end(&s);
-    return rc;
+    failed = study_end(&s);
+    return rc < 0 ? rc : failed;
 }
 
 static int review_loop(review *r, int32_t loop)
 {
-    study s = *r->base;
+    study s;
     clauses alone = {0};
-    hpc_arena_mark mark = hpc_arena_here(s.arena);
-    int rc;
-    r->s = &s;
+    hpc_arena_mark mark = hpc_arena_here(r->p->work);
+    int rc, failed = 0;
     TRY(alone_of(&alone, r, loop));
-    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
-    if (!study_walk(&s)) {
+    rc = study_begin(&s, r->p, loop, function_around(r->p->t, loop));
+    r->s = &s;
+    if (rc >= 0 && !study_walk(&s)) {
         r->unproven = true;
-        goto out;
+    } else if (rc >= 0) {
+        rc = review_variables(r);
+        if (rc >= 0) review_memory(r, &alone);
     }
-    TRY(review_variables(r));
-    review_memory(r, &alone);
-    rc = s.rc;
+    failed = study_end(&s);
+    r->s = NULL;
 out:
     clauses_release(&alone);
-    study_end(&s);
-    r->s = NULL;
-    hpc_arena_rewind(r->base->arena, mark);
-    return rc;
+    hpc_arena_rewind(r->p->work, mark);
+    return rc < 0 ? rc : failed;
 }
 
 /* The loops that a collapse clause takes; false where they are not in sight. */
@@ -270,7 +268,7 @@ static bool find_heads(review *r)
 
 static int add_evidence(hpc_pragma_loop *l, const review *r)
 {
-    hpc_arena *a = r->base->out;
+    hpc_arena *a = r->p->out;
     hpc_evidence *e = hpc_arena_alloc(a, (size_t)l->evidence_n + 1, sizeof *e);
     const char *text = hpc_arena_text(a, "%s", r->why.data);
     if (!e || !text || r->why.failed < 0) return HPC_E_NOMEM;
@@ -289,18 +287,17 @@ static hpc_existing outcome(const review *r)
     return r->redundant ? HPC_EXISTING_REDUNDANT : HPC_EXISTING_RIGHT;
 }
 
-int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p,
-                    const study *base)
+int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p)
 {
     enum { SPREADS = HPC_OMP_FOR | HPC_OMP_DISTRIBUTE | HPC_OMP_TASKLOOP | HPC_OMP_LOOP };
     uint32_t words = d->loops.pragma[directives_of(d, loop)].words;
-    review r = {.d = d, .p = p, .base = base, .l = l, .words = words};
+    review r = {.d = d, .p = p, .l = l, .words = words};
     int rc;
     r.binds = words & (HPC_OMP_PARALLEL | HPC_OMP_TEAMS);
     r.simd = !(words & SPREADS);
     l->existing_is = HPC_EXISTING_UNPROVEN;
     if (r.simd && !(words & HPC_OMP_SIMD)) return HPC_OK; /* each thread runs all of it */
-    TRY(clauses_read(&r.clauses, l->existing, base->out));
+    TRY(clauses_read(&r.clauses, l->existing, p->out));
     r.synced = r.simd || holds_directives(&r) || r.clauses.ordered;
     r.unproven = r.clauses.odd || r.clauses.ordered || r.clauses.nowait;
     if (!r.binds) TRY(find_region(&r));

@@ -13,7 +13,6 @@ typedef struct review {
     study *s;
     const directives *d;
     const program *p;
-    const study *base;
     hpc_pragma_loop *l;
     clause_list clauses, around; /* the directive's, and those of the region around it */
     uint32_t words;

@@ -288,7 +288,7 @@ int review_variables(review *r)
         if (!r->s->slots[k].inside) review_slot(r, &r->s->slots[k]);
     for (int64_t k = 0; k < r->clauses.n; k++) {
         const clause_item *c = &r->clauses.item[k];
-        const char *named = hpc_arena_text(r->base->out, "%.*s", (int)c->n, c->name);
+        const char *named = hpc_arena_text(r->p->out, "%.*s", (int)c->n, c->name);
         if (!named) return HPC_E_NOMEM;
         review_item(r, c, named);
     }

@@ -7,26 +7,7 @@
 
 #include "infer/pragma/priv.h"
 
-enum { TEXT_MOST = 48, EVIDENCE_MOST = 24 };
-
-/* On one line, blanks as one, at most TEXT_MOST bytes. */
-const char *node_text(const study *s, int32_t node)
-{
-    const hpc_tree_node *n = &s->t->node[node];
-    char text[TEXT_MOST + 4];
-    size_t k = 0;
-    if (n->flags & HPC_TREE_ELSEWHERE) return "code in a header";
-    for (size_t i = n->at; i < n->to && i < s->text_n && k < TEXT_MOST; i++) {
-        char c = s->text[i];
-        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-        if (blank && (k == 0 || text[k - 1] == ' ')) continue;
-        text[k++] = blank ? ' ' : c;
-    }
-    text[k] = '\0';
-    if (k == TEXT_MOST) strcpy(text + k, "...");
-    const char *kept = hpc_arena_text(s->out, "%s", text);
-    return kept ? kept : "";
-}
+enum { EVIDENCE_MOST = 24 };
 
 static bool is_known(const found *f, uint32_t line, const char *text)
 {
@@ -45,7 +26,7 @@ static void add(study *s, hpc_evidence e, int32_t node, const char *format, va_l
     e.line = node >= 0 ? s->t->node[node].line : 0;
     for (int64_t i = 0; i < f->evidence_n; i++) alike += f->evidence[i].alone == e.alone;
     if (is_known(f, e.line, text) || alike == EVIDENCE_MOST) return;
-    e.text = hpc_arena_text(s->out, "%s", text);
+    e.text = hpc_arena_text(s->program->out, "%s", text);
     if (!e.text ||
         hpc_grow(&f->evidence, &f->evidence_cap, f->evidence_n + 1, sizeof *f->evidence) < 0) {
         s->rc = HPC_E_NOMEM;
@@ -90,7 +71,7 @@ void say_alias(study *s, int32_t a, int32_t b, const char *format, ...)
     s->unknown = true;
     const hpc_evidence e = {.kind = "alias",
                             .alone = HPC_VERDICT_UNKNOWN,
-                            .access = {node_text(s, a), node_text(s, b)}};
+                            .access = {node_text(s->program, a), node_text(s->program, b)}};
     va_start(args, format);
     add(s, e, a, format, args);
     va_end(args);
@@ -101,8 +82,8 @@ void assume(study *s, const char *text, const char *check)
     found *f = &s->found;
     for (int64_t i = 0; i < f->assumptions_n; i++)
         if (strcmp(f->assumption[i].text, text) == 0) return;
-    const char *kept = hpc_arena_text(s->out, "%s", text),
-               *guard = check ? hpc_arena_text(s->out, "%s", check) : NULL;
+    const char *kept = hpc_arena_text(s->program->out, "%s", text),
+               *guard = check ? hpc_arena_text(s->program->out, "%s", check) : NULL;
     if (!kept || hpc_grow(&f->assumption, &f->assumptions_cap, f->assumptions_n + 1,
                           sizeof *f->assumption) < 0)
     {
@@ -139,13 +120,13 @@ void assume_instead(study *s, const char *text, const char *check, const char *s
 const char *name_in_clause(const study *s, int32_t symbol)
 {
     const hpc_tree *t = s->t;
-    const char *name = symbol_name(s, symbol);
+    const char *name = symbol_name(s->t, symbol);
     size_t n = strlen(name);
     for (int32_t i = s->loop; i < t->node[s->loop].end; i++) {
         const hpc_tree_node *x = &t->node[i];
         if (x->kind != HPC_TREE_NAME || x->symbol != symbol || (x->flags & HPC_TREE_MACRO))
             continue;
-        const char *text = node_text(s, i), *end = text + strlen(text);
+        const char *text = node_text(s->program, i), *end = text + strlen(text);
         bool whole = (size_t)(end - text) > n + 2 && strcmp(end - n, name) == 0;
         return whole && strncmp(end - n - 2, "::", 2) == 0 ? text : name;
     }

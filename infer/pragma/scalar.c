@@ -107,7 +107,7 @@ bool is_live(const study *s, int32_t symbol)
 
 static void name_shared(study *s, clauses *c, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
+    const char *name = symbol_name(s->t, x->symbol);
     bool live = is_live(s, x->symbol);
     bool global = !(s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL);
     if (x->escaped && x->writes_n == 0 && !x->update) {
@@ -137,7 +137,7 @@ static bool sums_floats(const study *s, int32_t type, uint8_t op)
 
 static void reduce(study *s, clauses *c, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
+    const char *name = symbol_name(s->t, x->symbol);
     int32_t type = s->t->symbol[x->symbol].type;
     bool bits = x->update == '&' || x->update == '|' || x->update == '^';
     if (bits && kind_of(s->t, type) == HPC_TYPE_FLOAT) {
@@ -163,11 +163,11 @@ static void induct(study *s, clauses *c, const slot *x)
         s->rc = b.text.failed;
     else if (b.failed || b.runs)
         say_unknown(s, "scalar", x->step_node, "the step of %s cannot be expressed before the loop",
-                    symbol_name(s, x->symbol));
+                    symbol_name(s->t, x->symbol));
     else
         clauses_add(&c->linear, b.text.data);
     say(s, "scalar", x->step_node, "%s advances by the same step in each iteration",
-        symbol_name(s, x->symbol));
+        symbol_name(s->t, x->symbol));
     hpc_buf_release(&b.text);
 }
 
@@ -177,19 +177,19 @@ static void against_memory(study *s, const slot *x)
     const hpc_symbol *v = &s->t->symbol[x->symbol];
     bool seen = !(v->flags & HPC_SYMBOL_LOCAL) || (x->escaped && !x->inside);
     if (!seen) return;
-    place mine = {.base = atom_object(s, x->symbol), .type = v->type};
+    place mine = {.base = atom_object(s->prover, x->symbol), .type = v->type};
     for (int64_t i = 0; i < s->n; i++) {
         hpc_buf b = {0};
         if (relate(s, &mine, &s->item[i].place) != RELATION_MAYBE) continue;
         if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place) != KIN_NONE) {
-            say_unknown(s, "alias", s->item[i].node, "%s may be %s", node_text(s, s->item[i].node),
-                        symbol_name(s, x->symbol));
+            say_unknown(s, "alias", s->item[i].node, "%s may be %s",
+                        node_text(s->program, s->item[i].node), symbol_name(s->t, x->symbol));
             continue;
         }
-        atom_text(&b, s, s->item[i].place.base);
+        atom_text(&b, s->prover, s->program, s->item[i].place.base);
         if (!b.failed) {
-            const char *text = hpc_arena_text(s->out, "%s does not point to %s", b.data,
-                                              symbol_name(s, x->symbol));
+            const char *text = hpc_arena_text(s->program->out, "%s does not point to %s", b.data,
+                                              symbol_name(s->t, x->symbol));
             if (text) assume(s, text, NULL);
         }
         hpc_buf_release(&b);
@@ -204,7 +204,7 @@ static bool is_static_member(const study *s, int32_t symbol)
 
 static void judge(study *s, clauses *c, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
+    const char *name = symbol_name(s->t, x->symbol);
     bool thread = s->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
     int32_t type = s->t->symbol[x->symbol].type;
     uint8_t flags = type >= 0 ? s->t->type[type].flags : 0;
@@ -256,7 +256,7 @@ void scalars_judge(study *s, clauses *c)
         const slot *x = &s->slots[k];
         if (x->symbol == s->head.symbol) {
             if (!s->head.own && is_live(s, x->symbol))
-                clauses_add(&c->last, symbol_name(s, x->symbol));
+                clauses_add(&c->last, symbol_name(s->t, x->symbol));
             continue;
         }
         if (!x->inside) judge(s, c, x);

@@ -75,7 +75,8 @@ static void find_store(study *s, int32_t i)
     if (is == CALL_METHOD_OWN && inline_arguments(t, i) == 0) return;
     if (is == CALL_VALUE || is == CALL_READS || is == CALL_METHOD_READ || is == CALL_METHOD_PLACE)
         return;
-    const effect *f = n->symbol >= 0 && is == CALL_UNKNOWN ? effect_of(s, n->symbol) : NULL;
+    const effect *f =
+        n->symbol >= 0 && is == CALL_UNKNOWN ? effect_of(s->program, n->symbol) : NULL;
     if (f && (f->kind <= EFFECT_READS || inline_body(t, n->symbol))) return;
     bool known = f && f->kind == EFFECT_WRITES;
     int32_t first = known ? inline_arguments(t, i) : hpc_tree_child(t, i, 1);
@@ -130,8 +131,8 @@ static const poly *step_of(study *s, int32_t i)
     const hpc_tree *t = s->t;
     const hpc_tree_node *n = &t->node[i];
     if (is_step(n))
-        return poly_number(s, n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT ? -1
-                                                                                              : 1);
+        return poly_number(
+            s->prover, n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT ? -1 : 1);
     int32_t v = t->node[hpc_tree_first(t, i)].symbol, by = hpc_tree_child(t, i, 1);
     bool down = n->op == '-';
     if (n->op == '=' && t->node[by].kind == HPC_TREE_BINARY &&
@@ -153,7 +154,7 @@ static const poly *step_of(study *s, int32_t i)
     s->quiet = true;
     const poly *p = value_of(s, by);
     s->quiet = false;
-    return down ? poly_scaled(s, p, -1) : p;
+    return down ? poly_scaled(s->prover, p, -1) : p;
 }
 
 static void find_induction(study *s, slot *x)
@@ -170,7 +171,7 @@ static void find_induction(study *s, slot *x)
     }
     if (only < 0 || !at_top(s, only)) return;
     const poly *stride = step_of(s, only);
-    if (!stride || poly_varies(s, stride)) return;
+    if (!stride || poly_varies(s->prover, stride)) return;
     x->stride = stride;
     x->step_node = only;
 }
@@ -180,8 +181,8 @@ int slots_find(study *s)
     const hpc_tree *t = s->t;
     int32_t end = t->node[s->loop].end, most = 0;
     for (int32_t i = s->loop; i < end; i++) most += assigned_by(s, i) >= 0;
-    s->slots = hpc_arena_alloc(s->arena, (size_t)most + 1, sizeof *s->slots);
-    s->now = hpc_arena_alloc(s->arena, (size_t)most + 1, sizeof *s->now);
+    s->slots = hpc_arena_alloc(s->program->work, (size_t)most + 1, sizeof *s->slots);
+    s->now = hpc_arena_alloc(s->program->work, (size_t)most + 1, sizeof *s->now);
     if (!s->slots || !s->now) return HPC_E_NOMEM;
     for (int32_t i = s->loop; i < end; i++) add_slot(s, assigned_by(s, i));
     for (int32_t i = s->loop; i < end; i++) find_store(s, i);

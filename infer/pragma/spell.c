@@ -34,7 +34,7 @@ static bool is_in_scope(const study *s, int32_t symbol)
 static bool is_hidden(const study *s, int32_t symbol, int32_t from)
 {
     const hpc_tree *t = s->t;
-    const char *name = symbol_name(s, symbol);
+    const char *name = symbol_name(s->t, symbol);
     for (int64_t v = 0; v < t->symbols_n; v++)
         if (v != symbol && t->symbol[v].node > from && is_in_scope(s, (int32_t)v) &&
             strcmp(t->name + t->symbol[v].name, name) == 0)
@@ -56,7 +56,7 @@ static int32_t naming_node(const study *s, uint8_t kind, int32_t symbol, uint16_
 bool is_visible(const study *s, int32_t symbol)
 {
     const hpc_symbol *x = &s->t->symbol[symbol];
-    if (*symbol_name(s, symbol) == '\0') return false;
+    if (*symbol_name(s->t, symbol) == '\0') return false;
     if (x->node < 0 || function_around(s->t, x->node) <= 0)
         return naming_node(s, HPC_TREE_NAME, symbol, 0) >= 0 && !is_hidden(s, symbol, -1);
     if (!is_in_scope(s, symbol) || is_hidden(s, symbol, x->node)) return false;
@@ -72,9 +72,9 @@ static void put_symbol(spelling *x, int32_t symbol)
         x->failed = true;
         return;
     }
-    const char *name = symbol_name(s, symbol);
+    const char *name = symbol_name(s->t, symbol);
     int32_t at = naming_node(s, HPC_TREE_NAME, symbol, HPC_TREE_MACRO);
-    const char *text = at >= 0 ? node_text(s, at) : name;
+    const char *text = at >= 0 ? node_text(s->program, at) : name;
     size_t n = strlen(name), all = strlen(text);
     bool qualified = all > n + 2 && strcmp(text + all - n, name) == 0 &&
                      strncmp(text + all - n - 2, "::", 2) == 0;
@@ -85,7 +85,7 @@ static void put_symbol(spelling *x, int32_t symbol)
  * are named as if they were members of the struct around it. */
 static void put_field(spelling *x, const char **before, int32_t field)
 {
-    const char *name = symbol_name(x->s, field);
+    const char *name = symbol_name(x->s->t, field);
     if (!*name) return;
     if (naming_node(x->s, HPC_TREE_MEMBER, field, 0) < 0) x->failed = true;
     hpc_buf_printf(&x->text, "%s%s", *before, name);
@@ -169,7 +169,7 @@ static void check_reading(spelling *x, const place *p)
     place object = *p;
     reading best = READ_NEVER;
     object.n = indexed_steps(p);
-    bool of_this = object.n == 1 && s->atoms[p->base].kind == ATOM_THIS;
+    bool of_this = object.n == 1 && s->prover->atoms[p->base].kind == ATOM_THIS;
     if (object.n == 0 || of_this) return;
     for (int64_t i = 0; i < s->n && best != READ_BEFORE; i++) {
         if (!is_within(&object, s->item[i].place)) continue;
@@ -195,7 +195,7 @@ static int32_t type_of_atom(const study *s, const atom *a)
 /* Unsigned types that arithmetic does not make signed. */
 static bool is_unsigned_atom(const study *s, int32_t i)
 {
-    const atom *a = &s->atoms[i];
+    const atom *a = &s->prover->atoms[i];
     int32_t type = type_of_atom(s, a);
     if (a->kind == ATOM_SIZE) return true;
     return kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4 &&
@@ -212,7 +212,7 @@ static void add_signs(signs *out, study *s, const term *t)
     for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
         if (is_unsigned_atom(s, t->atom[k]))
             out->has_unsigned = true;
-        else if (!prove_not_negative(s, poly_atom(s, t->atom[k]), s->facts))
+        else if (!prove_not_negative(s->prover, poly_atom(s->prover, t->atom[k]), s->facts))
             out->may_be_negative = true;
     }
 }
@@ -263,7 +263,7 @@ static bool has_value(study *s, int32_t v, const poly *value)
 /* An integer variable that has the value of an atom; -1. */
 static int32_t variable_of(study *s, int32_t i)
 {
-    const poly *value = poly_atom(s, i);
+    const poly *value = poly_atom(s->prover, i);
     for (int32_t v = 0; v < s->t->symbols_n; v++)
         if (kind_of(s->t, s->t->symbol[v].type) == HPC_TYPE_INTEGER && has_value(s, v, value))
             return v;
@@ -289,7 +289,7 @@ static void put_function(spelling *x, const atom *a)
 
 static void put_atom(spelling *x, int32_t i)
 {
-    const atom *a = &x->s->atoms[i];
+    const atom *a = &x->s->prover->atoms[i];
     switch (a->kind) {
     case ATOM_SYMBOL: put_symbol(x, a->symbol); break;
     case ATOM_LOAD: put_place(x, a->place); break;
@@ -321,7 +321,7 @@ static void put_term(spelling *x, const term *t, bool is_signed)
     mixed.has_minus = false;
     for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
         bool is_unsigned = is_unsigned_atom(x->s, t->atom[k]);
-        int32_t type = type_of_atom(x->s, &x->s->atoms[t->atom[k]]);
+        int32_t type = type_of_atom(x->s, &x->s->prover->atoms[t->atom[k]]);
         bool narrow = type >= 0 && x->s->t->type[type].bytes < 8;
         if (k > 0 || c != 1) hpc_buf_text(&x->text, "*");
         if ((is_unsigned && (is_signed || wraps(&mixed))) ||
@@ -359,14 +359,14 @@ void spell_number(spelling *x, const poly *p)
 /* The terms of p - q that are positive, or those that are not, with their signs changed. */
 static const poly *part_of(study *s, const poly *p, const poly *q, bool positive)
 {
-    const poly *d = poly_less(s, p, q), *out = poly_number(s, 0);
+    const poly *d = poly_less(s->prover, p, q), *out = poly_number(s->prover, 0);
     for (int32_t i = 0; d && i < d->n; i++) {
         const term *t = &d->t[i];
         if ((t->c > 0) != positive) continue;
-        const poly *one = poly_number(s, positive ? t->c : -t->c);
+        const poly *one = poly_number(s->prover, positive ? t->c : -t->c);
         for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++)
-            one = poly_product(s, one, poly_atom(s, t->atom[k]));
-        out = poly_sum(s, out, one);
+            one = poly_product(s->prover, one, poly_atom(s->prover, t->atom[k]));
+        out = poly_sum(s->prover, out, one);
     }
     return d ? out : NULL;
 }
@@ -413,10 +413,10 @@ static bool is_zero(const poly *p)
 static void put_steps(spelling *x, const place *p)
 {
     const study *s = x->s;
-    bool pointer = s->atoms[p->base].kind != ATOM_OBJECT;
+    bool pointer = s->prover->atoms[p->base].kind != ATOM_OBJECT;
     bool arrow = pointer && p->n > 1 && is_zero(p->step[0].index) && p->step[1].field >= 0;
-    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS && *symbol_name(s, p->step[1].field) &&
-                !is_hidden(s, p->step[1].field, -1);
+    bool bare = arrow && s->prover->atoms[p->base].kind == ATOM_THIS &&
+                *symbol_name(s->t, p->step[1].field) && !is_hidden(s, p->step[1].field, -1);
     const char *before = bare ? "" : arrow ? "->" : ".";
     if (!bare) put_pointer(x, p->base);
     for (int32_t k = arrow ? 1 : 0; k < p->n && !x->failed; k++) put_step(x, &before, &p->step[k]);
@@ -439,7 +439,7 @@ static void put_place(spelling *x, const place *p)
 static int32_t typed_variable(spelling *x, const atom *as)
 {
     study *s = x->s;
-    const poly *value = poly_atom(s, as->of);
+    const poly *value = poly_atom(s->prover, as->of);
     for (int32_t v = 0; v < s->t->symbols_n; v++) {
         int32_t type = s->t->symbol[v].type;
         if (kind_of(s->t, type) == HPC_TYPE_POINTER &&
@@ -472,7 +472,7 @@ static int32_t typed_cast(spelling *x, const atom *as)
         const hpc_tree_node *n = &t->node[i];
         if (n->kind != HPC_TREE_CAST || kind_of(t, n->type) != HPC_TYPE_POINTER) continue;
         if (!is_same_type(t, t->type[n->type].to, as->node) || !names_are_visible(s, i)) continue;
-        if (poly_equal(value_of(s, i), poly_atom(s, as->of))) best = i;
+        if (poly_equal(value_of(s, i), poly_atom(s->prover, as->of))) best = i;
     }
     s->quiet = quiet;
     return best;
@@ -480,16 +480,16 @@ static int32_t typed_cast(spelling *x, const atom *as)
 
 static void put_typed(spelling *x, int32_t i)
 {
-    const atom as = x->s->atoms[i];
+    const atom as = x->s->prover->atoms[i];
     int32_t v = typed_variable(x, &as), cast = v < 0 ? typed_cast(x, &as) : -1;
     if (v >= 0) {
         put_symbol(x, v);
     } else if (cast >= 0) {
         const hpc_tree_node *n = &x->s->t->node[cast];
         hpc_buf_text(&x->text, "(");
-        hpc_buf_add(&x->text, x->s->text + n->at, n->to - n->at);
+        hpc_buf_add(&x->text, x->s->program->text + n->at, n->to - n->at);
         hpc_buf_text(&x->text, ")");
-        if (memchr(x->s->text + n->at, '\n', n->to - n->at)) x->failed = true;
+        if (memchr(x->s->program->text + n->at, '\n', n->to - n->at)) x->failed = true;
     } else {
         x->failed = true;
     }
@@ -498,7 +498,7 @@ static void put_typed(spelling *x, int32_t i)
 /* "x", "s->x", "this", "&s->x": in an expression where it may stand in front of "->" and "[". */
 static void put_pointer(spelling *x, int32_t base)
 {
-    const atom *a = &x->s->atoms[base];
+    const atom *a = &x->s->prover->atoms[base];
     switch (a->kind) {
     case ATOM_OBJECT: put_symbol(x, a->symbol); break;
     case ATOM_THIS: hpc_buf_text(&x->text, "this"); break;

@@ -8,7 +8,7 @@
 
 var_state *state_copy(study *s, const var_state *from)
 {
-    var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);
+    var_state *v = hpc_arena_alloc(s->program->work, (size_t)s->slots_n + 1, sizeof *v);
     if (!v) {
         s->rc = HPC_E_NOMEM;
         return s->now;
@@ -38,8 +38,9 @@ void state_join_if(study *s, const var_state *yes, const fact *if_so, const fact
         const poly *chosen = NULL;
         if (whole && a && b && !poly_equal(a, b))
             chosen = poly_atom(
-                s,
-                atom_choice(s, &(atom){.of = which, .a = a, .b = b, .yes = if_so, .no = if_not}));
+                s->prover,
+                atom_choice(s->prover,
+                            &(atom){.of = which, .a = a, .b = b, .yes = if_so, .no = if_not}));
         if (s->now[k].is != a && !poly_equal(s->now[k].is, a)) s->now[k].is = chosen;
         if (s->now[k].refers != yes[k].refers) s->now[k].refers = NULL;
         s->now[k].assigned &= yes[k].assigned;

@@ -37,8 +37,8 @@ static bool refuse(mapping *m, int32_t node, const char *what, const char *name)
 static const char *base_name(const study *s, int32_t base)
 {
     hpc_buf b = {0};
-    atom_text(&b, s, base);
-    const char *kept = b.failed || !b.n ? NULL : hpc_arena_text(s->out, "%s", b.data);
+    atom_text(&b, s->prover, s->program, base);
+    const char *kept = b.failed || !b.n ? NULL : hpc_arena_text(s->program->out, "%s", b.data);
     hpc_buf_release(&b);
     return kept ? kept : "something";
 }
@@ -53,17 +53,17 @@ static void add_runs(mapping *m, const poly *count)
     hpc_buf one = {0};
     int64_t c;
     if (poly_is_number(count, &c)) return;
-    const poly *less = poly_number(s, 0);
+    const poly *less = poly_number(s->prover, 0);
     for (int32_t i = 0; i < count->n; i++) {
         if (count->t[i].c > 0) continue;
-        const poly *p = poly_number(s, -count->t[i].c);
+        const poly *p = poly_number(s->prover, -count->t[i].c);
         for (int k = 0; k < TERM_ATOMS && count->t[i].atom[k] >= 0; k++)
-            p = poly_product(s, p, poly_atom(s, count->t[i].atom[k]));
-        less = poly_sum(s, less, p);
+            p = poly_product(s->prover, p, poly_atom(s->prover, count->t[i].atom[k]));
+        less = poly_sum(s->prover, less, p);
     }
-    poly_text(&one, s, poly_sum(s, count, less));
+    poly_text(&one, s->prover, s->program, poly_sum(s->prover, count, less));
     hpc_buf_text(&one, " > ");
-    poly_text(&one, s, less);
+    poly_text(&one, s->prover, s->program, less);
     if (!one.failed && !(m->runs.n && strstr(m->runs.data, one.data)))
         hpc_buf_printf(&m->runs, "%s%s", m->runs.n ? " && " : "", one.data);
     hpc_buf_release(&one);
@@ -89,8 +89,8 @@ static bool is_certain(mapping *m, const access *a)
         s->quiet = false;
         if (h.reason || h.symbol < 0 || !is_by_one(h.stride) || !nest_is_settled(s, &h))
             return false;
-        const poly *count = poly_plus(s, poly_less(s, h.hi, h.lo), 1);
-        if (!count || poly_varies(s, count)) return false;
+        const poly *count = poly_plus(s->prover, poly_less(s->prover, h.hi, h.lo), 1);
+        if (!count || poly_varies(s->prover, count)) return false;
         add_runs(m, count);
     }
     return true;
@@ -101,7 +101,7 @@ static bool is_certain(mapping *m, const access *a)
 
 static int32_t target_type(const study *s, int32_t base)
 {
-    int32_t type = s->t->symbol[s->atoms[base].symbol].type;
+    int32_t type = s->t->symbol[s->prover->atoms[base].symbol].type;
     return type < 0 ? -1 : s->t->type[type].to;
 }
 
@@ -111,7 +111,7 @@ static bool is_copied(const study *s, int32_t type)
     const hpc_tree *t = s->t;
     while (kind_of(t, type) == HPC_TYPE_ARRAY) type = t->type[type].to;
     uint8_t k = kind_of(t, type);
-    if (k == HPC_TYPE_RECORD) return s->language == HPC_LANGUAGE_C;
+    if (k == HPC_TYPE_RECORD) return s->program->language == HPC_LANGUAGE_C;
     return k == HPC_TYPE_INTEGER || k == HPC_TYPE_FLOAT || k == HPC_TYPE_BOOL;
 }
 
@@ -133,7 +133,7 @@ static bool is_narrow(const study *s, const access *a, const poly *p)
     for (int32_t i = 0; i < p->n; i++) {
         bool product = p->t[i].atom[0] >= 0 && (p->t[i].atom[1] >= 0 || p->t[i].c > 1);
         for (int k = 0; product && k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++) {
-            const atom *x = &s->atoms[p->t[i].atom[k]];
+            const atom *x = &s->prover->atoms[p->t[i].atom[k]];
             int32_t of = x->kind == ATOM_SYMBOL ? s->t->symbol[x->symbol].type : -1;
             if (of < 0 || t->type[of].bytes < 8) return false;
         }
@@ -148,7 +148,7 @@ static bool is_ambiguous(const study *s, int32_t symbol)
     for (int64_t v = 0; v < t->symbols_n; v++) {
         const hpc_symbol *x = &t->symbol[v];
         if (v == symbol || x->kind > HPC_SYMBOL_PARAMETER || x->node < s->function ||
-            x->node > s->loop || strcmp(t->name + x->name, symbol_name(s, symbol)) != 0)
+            x->node > s->loop || strcmp(t->name + x->name, symbol_name(s->t, symbol)) != 0)
             continue;
         return true;
     }
@@ -160,7 +160,7 @@ static bool is_named(const study *s, const poly *p)
 {
     for (int32_t i = 0; i < p->n; i++)
         for (int k = 0; k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++) {
-            const atom *a = &s->atoms[p->t[i].atom[k]];
+            const atom *a = &s->prover->atoms[p->t[i].atom[k]];
             if (a->kind != ATOM_SYMBOL || is_inside(s, a->symbol) || is_ambiguous(s, a->symbol))
                 return false;
         }
@@ -180,8 +180,8 @@ static bool bounds_of(const poly **lo, const poly **hi, study *s, const access *
 {
     const place *p = &a->place;
     if (p->n < 1 || p->step[0].field != STEP_INDEX) return false;
-    *lo = poly_extreme(s, p->step[0].index, false, a->facts);
-    *hi = poly_extreme(s, p->step[0].index, true, a->facts);
+    *lo = poly_extreme(s->prover, p->step[0].index, false, a->facts);
+    *hi = poly_extreme(s->prover, p->step[0].index, true, a->facts);
     return *lo && *hi;
 }
 
@@ -192,13 +192,13 @@ static bool widen(mapping *m, mapped *x, const access *a)
     const poly *lo, *hi;
     if (!bounds_of(&lo, &hi, s, a) || !is_named(s, lo) || !is_named(s, hi)) return false;
     if (!is_narrow(s, a, lo) || !is_narrow(s, a, hi)) return false;
-    if (!x->lo || prove_not_negative(s, poly_less(s, x->lo, lo), a->facts))
+    if (!x->lo || prove_not_negative(s->prover, poly_less(s->prover, x->lo, lo), a->facts))
         x->lo = lo;
-    else if (!prove_not_negative(s, poly_less(s, lo, x->lo), a->facts))
+    else if (!prove_not_negative(s->prover, poly_less(s->prover, lo, x->lo), a->facts))
         return false;
-    if (!x->hi || prove_not_negative(s, poly_less(s, hi, x->hi), a->facts))
+    if (!x->hi || prove_not_negative(s->prover, poly_less(s->prover, hi, x->hi), a->facts))
         x->hi = hi;
-    else if (!prove_not_negative(s, poly_less(s, x->hi, hi), a->facts))
+    else if (!prove_not_negative(s->prover, poly_less(s->prover, x->hi, hi), a->facts))
         return false;
     return true;
 }
@@ -207,8 +207,8 @@ static bool is_covered(study *s, const mapped *x, const access *a)
 {
     const poly *lo, *hi;
     return x->lo && x->hi && bounds_of(&lo, &hi, s, a) &&
-           prove_not_negative(s, poly_less(s, lo, x->lo), a->facts) &&
-           prove_not_negative(s, poly_less(s, x->hi, hi), a->facts);
+           prove_not_negative(s->prover, poly_less(s->prover, lo, x->lo), a->facts) &&
+           prove_not_negative(s->prover, poly_less(s->prover, x->hi, hi), a->facts);
 }
 
 /* Whether a write leaves no element of the section as it was. */
@@ -220,8 +220,8 @@ static bool fills(mapping *m, const mapped *x, const access *a)
     if (!a->write || a->update || a->place.n != 1 || !is_by_one(s->head.stride)) return false;
     if (!bounds_of(&lo, &hi, s, a) || !poly_equal(lo, x->lo) || !poly_equal(hi, x->hi))
         return false;
-    return poly_split(s, a->place.step[0].index, s->iteration, &c, &rest) &&
-           poly_is_number(c, &one) && (one == 1 || one == -1) && !poly_varies(s, rest) &&
+    return poly_split(s->prover, a->place.step[0].index, s->iteration, &c, &rest) &&
+           poly_is_number(c, &one) && (one == 1 || one == -1) && !poly_varies(s->prover, rest) &&
            is_certain(m, a);
 }
 
@@ -262,12 +262,12 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
 {
     study *s = m->s;
     if (a->place.base < 0)
-        return refuse(m, a->node, "has an unknown address", node_text(s, a->node));
-    const atom base = s->atoms[a->place.base];
+        return refuse(m, a->node, "has an unknown address", node_text(s->program, a->node));
+    const atom base = s->prover->atoms[a->place.base];
     bool pointer = base.kind == ATOM_SYMBOL && !base.varies &&
                    kind_of(s->t, s->t->symbol[base.symbol].type) == HPC_TYPE_POINTER;
     if (is_simple(s, &base) && !a->write) return true;
-    if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(s, base.symbol))) return true;
+    if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(s->t, base.symbol))) return true;
     if (!pointer && !(base.kind == ATOM_OBJECT && is_variable(s, &base)))
         return refuse(m, a->node,
                       "is neither a pointer variable nor an array, so its section is unknown",
@@ -275,7 +275,7 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
     if (pointer && !is_copied(s, target_type(s, a->place.base)))
         return refuse(m, a->node, "points to objects that cannot be copied bytewise",
                       base_name(s, a->place.base));
-    if (is_summed(c, symbol_name(s, base.symbol)))
+    if (is_summed(c, symbol_name(s->t, base.symbol)))
         return refuse(m, a->node, "is reduced, but is not a scalar variable",
                       base_name(s, a->place.base));
     if (is_ambiguous(s, base.symbol))
@@ -296,7 +296,7 @@ static bool check_sections(mapping *m)
     study *s = m->s;
     for (int k = 0; k < m->n; k++) {
         mapped *x = &m->item[k];
-        bool pointer = s->atoms[x->base].kind == ATOM_SYMBOL, filled = false;
+        bool pointer = s->prover->atoms[x->base].kind == ATOM_SYMBOL, filled = false;
         for (int64_t i = 0; i < s->n; i++) {
             const access *a = &s->item[i];
             if (!pointer || a->place.base != x->base) continue;
@@ -317,7 +317,7 @@ static bool check_sections(mapping *m)
 static bool is_mapped(const mapping *m, int32_t symbol)
 {
     for (int k = 0; k < m->n; k++)
-        if (m->s->atoms[m->item[k].base].symbol == symbol) return true;
+        if (m->s->prover->atoms[m->item[k].base].symbol == symbol) return true;
     return false;
 }
 
@@ -334,7 +334,7 @@ static bool check_name(mapping *m, const clauses *c, int32_t i)
     const hpc_symbol *x = &t->symbol[v];
     if (x->kind > HPC_SYMBOL_PARAMETER || is_inside(s, v) || v == s->head.symbol) return true;
     if (x->node > s->loop && x->node < t->node[s->loop].end) return true;
-    if (x->flags & HPC_SYMBOL_THREAD) return refuse(m, i, "is thread-local", symbol_name(s, v));
+    if (x->flags & HPC_SYMBOL_THREAD) return refuse(m, i, "is thread-local", symbol_name(s->t, v));
     switch (kind_of(t, x->type)) {
     case HPC_TYPE_INTEGER:
     case HPC_TYPE_FLOAT:
@@ -342,9 +342,10 @@ static bool check_name(mapping *m, const clauses *c, int32_t i)
     case HPC_TYPE_POINTER:
     case HPC_TYPE_ARRAY:
     case HPC_TYPE_RECORD:
-        if (is_mapped(m, v) || is_private(c, symbol_name(s, v))) return true;
-        return refuse(m, i, "is not the pointer by which its memory is mapped", symbol_name(s, v));
-    default: return refuse(m, i, "is a reference or has an unknown type", symbol_name(s, v));
+        if (is_mapped(m, v) || is_private(c, symbol_name(s->t, v))) return true;
+        return refuse(m, i, "is not the pointer by which its memory is mapped",
+                      symbol_name(s->t, v));
+    default: return refuse(m, i, "is a reference or has an unknown type", symbol_name(s->t, v));
     }
 }
 
@@ -356,13 +357,14 @@ static void assume_maps_apart(mapping *m)
         for (int i = 0; i < k; i++) {
             const mapped *x = &m->item[i], *y = &m->item[k];
             place p = {.base = x->base, .type = -1}, q = {.base = y->base, .type = -1};
-            if (s->atoms[x->base].kind == ATOM_SYMBOL) p.n = 1;
-            if (s->atoms[y->base].kind == ATOM_SYMBOL) q.n = 1;
+            if (s->prover->atoms[x->base].kind == ATOM_SYMBOL) p.n = 1;
+            if (s->prover->atoms[y->base].kind == ATOM_SYMBOL) q.n = 1;
             p.step[0] = q.step[0] = (place_step){.field = STEP_INDEX};
             if (relate(s, &p, &q) == RELATION_APART) continue;
-            const char *text = hpc_arena_text(s->out, "%s and %s do not overlap",
+            const char *text = hpc_arena_text(s->program->out, "%s and %s do not overlap",
                                               base_name(s, x->base), base_name(s, y->base)),
-                       *weak = text ? hpc_arena_text(s->out, "%s, or are equal", text) : NULL;
+                       *weak =
+                           text ? hpc_arena_text(s->program->out, "%s, or are equal", text) : NULL;
             if (weak) assume_instead(s, text, NULL, text, weak);
         }
 }
@@ -373,12 +375,13 @@ static void assume_maps_apart(mapping *m)
 static void add_item(hpc_buf *b, study *s, const mapped *x)
 {
     hpc_buf_text(b, b->n ? ", " : "");
-    hpc_buf_text(b, symbol_name(s, s->atoms[x->base].symbol));
-    if (s->atoms[x->base].kind != ATOM_SYMBOL) return;
+    hpc_buf_text(b, symbol_name(s->t, s->prover->atoms[x->base].symbol));
+    if (s->prover->atoms[x->base].kind != ATOM_SYMBOL) return;
     hpc_buf_text(b, "[");
-    poly_text(b, s, x->lo);
+    poly_text(b, s->prover, s->program, x->lo);
     hpc_buf_text(b, ":");
-    poly_text(b, s, poly_plus(s, poly_less(s, x->hi, x->lo), 1));
+    poly_text(b, s->prover, s->program,
+              poly_plus(s->prover, poly_less(s->prover, x->hi, x->lo), 1));
     hpc_buf_text(b, "]");
 }
 
@@ -422,7 +425,7 @@ static bool is_fit(mapping *m, const clauses *c)
 bool target_maps(hpc_buf *maps, study *s, const clauses *c)
 {
     mapping m = {.s = s};
-    const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
+    const poly *count = poly_plus(s->prover, poly_less(s->prover, s->head.hi, s->head.lo), 1);
     bool ok = is_fit(&m, c);
     if (ok && (!count || !is_named(s, count)))
         ok = refuse(&m, s->loop, "names at the loop cannot express its trip count", NULL);

@@ -35,7 +35,7 @@ const poly *slot_read(study *s, int32_t k, int32_t node)
     if (s->now[k].refers) return load_from(s, s->now[k].refers, node);
     if (kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_REFERENCE) {
         access_everything(s, node);
-        return poly_atom(s, atom_opaque(s, node));
+        return poly_atom(s->prover, atom_opaque(s->prover, node));
     }
     if (!s->quiet) {
         if (!s->now[k].assigned && !x->inside && x->exposed < 0) x->exposed = node;
@@ -43,7 +43,7 @@ const poly *slot_read(study *s, int32_t k, int32_t node)
                      node < s->t->node[x->step_node].end && is_statement(s->t, x->step_node);
         if (x->plain_read < 0 && !steps) x->plain_read = node;
     }
-    if (!s->now[k].is) s->now[k].is = poly_atom(s, atom_opaque(s, node));
+    if (!s->now[k].is) s->now[k].is = poly_atom(s->prover, atom_opaque(s->prover, node));
     return s->now[k].is;
 }
 
@@ -74,7 +74,7 @@ static int32_t last_field(const place *p)
 static int32_t place_root(const study *s, const place *p)
 {
     for (int depth = 0; p && p->base >= 0 && depth < 16; depth++) {
-        const atom *a = &s->atoms[atom_untyped(s, p->base)];
+        const atom *a = &s->prover->atoms[atom_untyped(s->prover, p->base)];
         if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return a->symbol;
         p = a->place;
     }
@@ -97,31 +97,27 @@ static bool is_stored(const study *s, const place *p)
     return false;
 }
 
-bool is_plain_number(const study *s, int32_t type)
-{
-    uint8_t k = kind_of(s->t, type);
-    return k == HPC_TYPE_INTEGER || k == HPC_TYPE_POINTER || k == HPC_TYPE_BOOL;
-}
-
 const poly *load_from(study *s, const place *p, int32_t node)
 {
     access_add(s, p, node, false, 0);
     if (kind_of(s->t, p->type) == HPC_TYPE_ARRAY) {
         place first = *p;
-        if (p->base < 0 || p->n == PLACE_STEPS) return poly_atom(s, atom_opaque(s, node));
-        first.step[first.n++] = (place_step){.field = STEP_INDEX, .index = poly_number(s, 0)};
+        if (p->base < 0 || p->n == PLACE_STEPS)
+            return poly_atom(s->prover, atom_opaque(s->prover, node));
+        first.step[first.n++] =
+            (place_step){.field = STEP_INDEX, .index = poly_number(s->prover, 0)};
         first.type = s->t->type[p->type].to;
-        return poly_atom(s, atom_point(s, &first));
+        return poly_atom(s->prover, atom_point(s->prover, &first));
     }
-    if (p->base < 0 || !is_plain_number(s, p->type) || is_stored(s, p))
-        return poly_atom(s, atom_opaque(s, node));
-    return poly_atom(s, atom_load(s, p));
+    if (p->base < 0 || !is_plain_number(s->t, p->type) || is_stored(s, p))
+        return poly_atom(s->prover, atom_opaque(s->prover, node));
+    return poly_atom(s->prover, atom_load(s->prover, p));
 }
 
 static bool base_is_private(const study *s, const place *p)
 {
     if (p->base < 0) return false;
-    const atom *a = &s->atoms[p->base];
+    const atom *a = &s->prover->atoms[p->base];
     if (a->kind == ATOM_OPAQUE && a->op == 'F') return true;
     if (a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
     return kind_of(s->t, s->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
@@ -131,7 +127,7 @@ static bool base_is_private(const study *s, const place *p)
 static bool may_refer(const study *s, const place *p)
 {
     const hpc_tree *t = s->t;
-    const atom *a = p->base < 0 ? NULL : &s->atoms[p->base];
+    const atom *a = p->base < 0 ? NULL : &s->prover->atoms[p->base];
     if (!a || a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
     const hpc_symbol *v = &t->symbol[a->symbol];
     if (kind_of(t, v->type) != HPC_TYPE_UNKNOWN) return false;
@@ -152,10 +148,10 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
     if (s->quiet || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
     if (is_volatile(s, p))
         say_unsafe(s, "memory", node, "%s is volatile: its accesses must keep their order",
-                   node_text(s, node));
+                   node_text(s->program, node));
     if (write && may_refer(s, p)) access_everything(s, node);
     if (base_is_private(s, p)) return;
-    const atom *base = p->base < 0 ? NULL : &s->atoms[p->base];
+    const atom *base = p->base < 0 ? NULL : &s->prover->atoms[p->base];
     int32_t k = base && base->kind == ATOM_OBJECT && p->n == 0 ? slot_index(s, base->symbol) : -1;
     if (k >= 0) {
         if (write)
@@ -181,7 +177,7 @@ void access_everything(study *s, int32_t node)
 {
     if (!s->quiet)
         say_unknown(s, "memory", node, "the memory that %s reads or writes is unknown",
-                    node_text(s, node));
+                    node_text(s->program, node));
 }
 
 void store_to(study *s, int32_t lvalue, const poly *v, int32_t node)
@@ -272,14 +268,14 @@ const poly *settled_value(study *s, int32_t v)
     bool wide = kind_of(s->t, type) == HPC_TYPE_POINTER ||
                 (kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4);
     if (wide && s->resolving < RESOLVE_MOST) e = only_value(s, v);
-    if (!e || !is_settled(s, e)) return poly_atom(s, atom_symbol(s, v));
+    if (!e || !is_settled(s, e)) return poly_atom(s->prover, atom_symbol(s->prover, v));
     bool quiet = s->quiet;
     s->quiet = true;
     s->resolving++;
     const poly *p = value_of(s, e);
     s->resolving--;
     s->quiet = quiet;
-    return p ? p : poly_atom(s, atom_symbol(s, v));
+    return p ? p : poly_atom(s->prover, atom_symbol(s->prover, v));
 }
 
 static const poly *value_of_name(study *s, int32_t e)
@@ -289,17 +285,17 @@ static const poly *value_of_name(study *s, int32_t e)
     const binding *bound = s->bindings ? binding_of(s, v) : NULL;
     if (bound && bound->by_place) return load_from(s, &bound->place, e);
     if (bound) return bound->is;
-    if (v < 0) return poly_atom(s, atom_opaque(s, e));
+    if (v < 0) return poly_atom(s->prover, atom_opaque(s->prover, e));
     const hpc_symbol *x = &t->symbol[v];
     if (x->kind == HPC_SYMBOL_CONSTANT || (x->flags & HPC_SYMBOL_KNOWN))
-        return poly_number(s, x->value);
-    if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s, atom_opaque(s, e));
+        return poly_number(s->prover, x->value);
+    if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s->prover, atom_opaque(s->prover, e));
     int32_t k = slot_index(s, v);
     if (k >= 0 && s->inlining && !s->quiet)
         say_unsafe(s, "call", s->inlined_at, "%s reads %s, which the loop assigns",
-                   node_text(s, s->inlined_at), symbol_name(s, v));
+                   node_text(s->program, s->inlined_at), symbol_name(s->t, v));
     if (k >= 0) return slot_read(s, k, e);
-    place p = {.base = atom_object(s, v), .type = bare_type(t, x->type)};
+    place p = {.base = atom_object(s->prover, v), .type = bare_type(t, x->type)};
     uint8_t kind = kind_of(t, x->type);
     if (kind == HPC_TYPE_REFERENCE || kind == HPC_TYPE_ARRAY || kind == HPC_TYPE_RECORD)
         return load_from(s, &p, e);
@@ -317,7 +313,8 @@ static const poly *value_of_name(study *s, int32_t e)
 static bool may_wrap(study *s, int32_t e)
 {
     if (s->indexing == 0) return false;
-    const char *text = hpc_arena_text(s->out, "%s stays within its unsigned type", node_text(s, e));
+    const char *text = hpc_arena_text(s->program->out, "%s stays within its unsigned type",
+                                      node_text(s->program, e));
     if (text && !s->quiet) assume(s, text, NULL);
     return text != NULL;
 }
@@ -333,24 +330,24 @@ static const poly *arithmetic(study *s, uint8_t op, const poly *a, const poly *b
                  (s->t->type[type].flags & HPC_TYPE_UNSIGNED) && s->t->type[type].bytes <= 4;
     const poly *p = NULL;
     switch (op) {
-    case '+': return poly_sum(s, a, b);
-    case '-': return poly_less(s, a, b);
+    case '+': return poly_sum(s->prover, a, b);
+    case '-': return poly_less(s->prover, a, b);
     case '*':
         if (wraps && !both && !may_wrap(s, e)) break;
-        return poly_product(s, a, b);
+        return poly_product(s->prover, a, b);
     case HPC_OP_SHIFT_LEFT:
         if (n && y >= 0 && y <= SHIFT_MOST && (!wraps || may_wrap(s, e)))
-            p = poly_scaled(s, a, INT64_C(1) << y);
+            p = poly_scaled(s->prover, a, INT64_C(1) << y);
         break;
     case '/':
-        if (both && y != 0) p = poly_number(s, x / y);
+        if (both && y != 0) p = poly_number(s->prover, x / y);
         break;
     case '%':
-        if (both && y != 0) p = poly_number(s, x % y);
+        if (both && y != 0) p = poly_number(s->prover, x % y);
         break;
     default: break;
     }
-    return p ? p : poly_atom(s, atom_function(s, op, a, b));
+    return p ? p : poly_atom(s->prover, atom_function(s->prover, op, a, b, s->facts));
 }
 
 static bool is_arithmetic(uint8_t op)
@@ -381,14 +378,14 @@ static const poly *value_of_binary(study *s, int32_t e)
     const poly *a = value_of(s, left);
     if (n->op == HPC_OP_AND || n->op == HPC_OP_OR) {
         value_if(s, right, left, n->op == HPC_OP_AND);
-        return poly_atom(s, atom_opaque(s, e));
+        return poly_atom(s->prover, atom_opaque(s->prover, e));
     }
     const poly *b = value_of(s, right);
     s->cost += 1;
     if (n->op == ',') return b;
     if (!is_arithmetic(n->op) || kind_of(s->t, n->type) == HPC_TYPE_FLOAT ||
         kind_of(s->t, n->type) == HPC_TYPE_RECORD)
-        return poly_atom(s, atom_opaque(s, e));
+        return poly_atom(s->prover, atom_opaque(s->prover, e));
     return arithmetic(s, n->op, a, b, e);
 }
 
@@ -399,12 +396,13 @@ static const poly *value_of_unary(study *s, int32_t e)
     place p;
     if (!c) return NULL;
     switch (n->op) {
-    case '-': return poly_scaled(s, value_of(s, c), -1);
+    case '-': return poly_scaled(s->prover, value_of(s, c), -1);
     case '+': return value_of(s, c);
     case '*': place_of(&p, s, e); return load_from(s, &p, e);
     case '&':
         place_of(&p, s, c);
-        return p.base < 0 ? poly_atom(s, atom_opaque(s, e)) : poly_atom(s, atom_point(s, &p));
+        return p.base < 0 ? poly_atom(s->prover, atom_opaque(s->prover, e))
+                          : poly_atom(s->prover, atom_point(s->prover, &p));
     case HPC_OP_PRE_INCREMENT:
     case HPC_OP_POST_INCREMENT:
     case HPC_OP_PRE_DECREMENT:
@@ -412,11 +410,11 @@ static const poly *value_of_unary(study *s, int32_t e)
         bool down = n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT;
         bool before = n->op == HPC_OP_POST_INCREMENT || n->op == HPC_OP_POST_DECREMENT;
         target to;
-        const poly *old = load_target(&to, s, c), *new = poly_plus(s, old, down ? -1 : 1);
+        const poly *old = load_target(&to, s, c), *new = poly_plus(s->prover, old, down ? -1 : 1);
         store_target(s, &to, c, new, e);
         return before ? old : new;
     }
-    default: value_of(s, c); return poly_atom(s, atom_opaque(s, e));
+    default: value_of(s, c); return poly_atom(s->prover, atom_opaque(s->prover, e));
     }
 }
 
@@ -429,7 +427,7 @@ static const poly *value_of_assign(study *s, int32_t e)
     if (n->op != '=') {
         target to;
         const poly *old = load_target(&to, s, left);
-        bool number = is_plain_number(s, s->t->node[left].type) && is_arithmetic(n->op);
+        bool number = is_plain_number(s->t, s->t->node[left].type) && is_arithmetic(n->op);
         v = number ? arithmetic(s, n->op, old, v, e) : NULL;
         s->cost += 1;
         store_target(s, &to, left, v, e);
@@ -445,12 +443,14 @@ static const poly *value_of_assign(study *s, int32_t e)
 /* a < b ? a : b is not above either, and a > b ? a : b is not below. */
 void value_is_least(study *s, const poly *v, const poly *a, const poly *b)
 {
-    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, a, v)), poly_less(s, b, v));
+    s->facts = fact_add(s->prover, fact_add(s->prover, s->facts, poly_less(s->prover, a, v)),
+                        poly_less(s->prover, b, v));
 }
 
 void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b)
 {
-    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, v, a)), poly_less(s, v, b));
+    s->facts = fact_add(s->prover, fact_add(s->prover, s->facts, poly_less(s->prover, v, a)),
+                        poly_less(s->prover, v, b));
 }
 
 static void bound_choice(study *s, const poly *v, int32_t condition, int32_t yes, int32_t no,
@@ -476,7 +476,7 @@ static const poly *value_of_choice(study *s, int32_t e)
     value_of(s, condition);
     const poly *a = value_if(s, yes, condition, true), *b = value_if(s, no, condition, false);
     if (poly_equal(a, b)) return a;
-    const poly *v = poly_atom(s, atom_opaque(s, e));
+    const poly *v = poly_atom(s->prover, atom_opaque(s->prover, e));
     bound_choice(s, v, condition, yes, no, a, b);
     return v;
 }
@@ -492,7 +492,7 @@ static const poly *value_of_cast(study *s, int32_t e)
     int32_t to = bare_type(t, t->node[e].type), from = bare_type(t, t->node[c].type);
     uint8_t a = kind_of(t, to), b = kind_of(t, from);
     if (a == HPC_TYPE_INTEGER && (b == HPC_TYPE_INTEGER || b == HPC_TYPE_BOOL))
-        return t->type[to].bytes >= 4 ? v : poly_atom(s, atom_opaque(s, e));
+        return t->type[to].bytes >= 4 ? v : poly_atom(s->prover, atom_opaque(s->prover, e));
     if (a == HPC_TYPE_POINTER && (b == HPC_TYPE_POINTER || b == HPC_TYPE_ARRAY)) {
         int32_t x = t->type[to].to, y = t->type[from].to;
         if (kind_of(t, y) == HPC_TYPE_VOID && v && v->n == 1) return v;
@@ -501,13 +501,13 @@ static const poly *value_of_cast(study *s, int32_t e)
             (number && t->type[x].bytes == t->type[y].bytes && t->type[x].kind == t->type[y].kind))
             return v;
     }
-    return poly_atom(s, atom_opaque(s, e));
+    return poly_atom(s->prover, atom_opaque(s->prover, e));
 }
 
 static const poly *value_of_parts(study *s, int32_t e)
 {
     for (int32_t c = hpc_tree_first(s->t, e); c; c = hpc_tree_next(s->t, c)) value_of(s, c);
-    return poly_atom(s, atom_opaque(s, e));
+    return poly_atom(s->prover, atom_opaque(s->prover, e));
 }
 
 /* Calls are looked into wherever they stand, and so on within them. */
@@ -528,10 +528,13 @@ const poly *value_of(study *s, int32_t e)
     place p;
     if (is_too_much(s)) return NULL;
     switch (n->kind) {
-    case HPC_TREE_NUMBER: return poly_number(s, n->value);
-    case HPC_TREE_STRING: return poly_atom(s, atom_fresh(s, e)); /* nobody writes to it */
+    case HPC_TREE_NUMBER: return poly_number(s->prover, n->value);
+    case HPC_TREE_STRING:
+        return poly_atom(s->prover, atom_fresh(s->prover, e)); /* nobody writes to it */
     case HPC_TREE_NAME: return value_of_name(s, e);
-    case HPC_TREE_THIS: return poly_atom(s, s->self ? atom_point(s, s->self) : atom_this(s));
+    case HPC_TREE_THIS:
+        return poly_atom(s->prover,
+                         s->self ? atom_point(s->prover, s->self) : atom_this(s->prover));
     case HPC_TREE_MEMBER:
     case HPC_TREE_INDEX:
         place_of(&p, s, e);
@@ -543,7 +546,7 @@ const poly *value_of(study *s, int32_t e)
     case HPC_TREE_CHOOSE: return value_of_choice(s, e);
     case HPC_TREE_CAST: return value_of_cast(s, e);
     case HPC_TREE_CALL: return call_value(s, e);
-    case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s, atom_fresh(s, e));
+    case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s->prover, atom_fresh(s->prover, e));
     case HPC_TREE_CONSTRUCT: return call_value(s, e);
     case HPC_TREE_LAMBDA:
         say_unknown(s, "call", e, "the body of a lambda is not analysed");
@@ -556,7 +559,7 @@ const poly *value_of(study *s, int32_t e)
         return value_of_parts(s, e);
     case HPC_TREE_OTHER:
     case HPC_TREE_ASM:
-        say_unknown(s, "form", e, "%s is not analysed", node_text(s, e));
+        say_unknown(s, "form", e, "%s is not analysed", node_text(s->program, e));
         return value_of_parts(s, e);
     default: return value_of_parts(s, e);
     }

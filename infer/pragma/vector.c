@@ -22,16 +22,16 @@ static bool moves_by(int64_t *by, study *s, const poly *index)
 {
     const poly *c, *rest;
     int64_t step;
-    return index && poly_split(s, index, s->iteration, &c, &rest) && poly_is_number(c, by) &&
-           !poly_varies(s, rest) && poly_is_number(s->head.stride, &step) &&
-           !__builtin_mul_overflow(*by, step, by);
+    return index && poly_split(s->prover, index, s->iteration, &c, &rest) &&
+           poly_is_number(c, by) && !poly_varies(s->prover, rest) &&
+           poly_is_number(s->head.stride, &step) && !__builtin_mul_overflow(*by, step, by);
 }
 
 /* Whether what an access touches lies next to what the next iteration does, or is the same. */
 static bool is_near(study *s, const access *a)
 {
     const place *p = &a->place;
-    if (p->base < 0 || s->atoms[p->base].varies) return false;
+    if (p->base < 0 || s->prover->atoms[p->base].varies) return false;
     for (int32_t k = 0; k < p->n; k++) {
         int64_t by;
         if (p->step[k].field != STEP_INDEX) continue;
@@ -63,7 +63,7 @@ bool vector_fits(study *s, const clauses *c)
         if (!is_near(s, &s->item[i])) {
             say(s, "form", s->item[i].node,
                 "no vectors: successive iterations of %s are not adjacent in memory",
-                node_text(s, s->item[i].node));
+                node_text(s->program, s->item[i].node));
             return false;
         }
     why = trips >= 0 && trips < TRIPS_LEAST ? "it has too few iterations"

@@ -34,14 +34,14 @@ static void note_uneven(study *s, int32_t node, const char *why)
 /* A reference that is bound to a reference which is bound to nothing yet, such as itself. */
 static bool is_unbound(const study *s, const place *p)
 {
-    const atom *a = p->base < 0 ? NULL : &s->atoms[p->base];
+    const atom *a = p->base < 0 ? NULL : &s->prover->atoms[p->base];
     return a && a->kind == ATOM_OBJECT && slot_index(s, a->symbol) >= 0 &&
            kind_of(s->t, s->t->symbol[a->symbol].type) == HPC_TYPE_REFERENCE;
 }
 
 static const place *keep_place(study *s, const place *p)
 {
-    place *kept = hpc_arena_alloc(s->arena, 1, sizeof *kept);
+    place *kept = hpc_arena_alloc(s->program->work, 1, sizeof *kept);
     if (!kept) {
         s->rc = HPC_E_NOMEM;
         return NULL;
@@ -59,7 +59,7 @@ static void declare(study *s, int32_t i)
     if (t->node[i].kind != HPC_TREE_VARIABLE) return;
     if (v >= 0 && (t->symbol[v].flags & HPC_SYMBOL_STATIC) &&
         !(t->symbol[v].flags & HPC_SYMBOL_KNOWN))
-        say_unsafe(s, "scalar", i, "%s is static: all iterations share it", symbol_name(s, v));
+        say_unsafe(s, "scalar", i, "%s is static: all iterations share it", symbol_name(s->t, v));
     if (k >= 0 && kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE) {
         if (first)
             place_of(&p, s, first);
@@ -105,7 +105,7 @@ static bool walk_atomic(study *s, int32_t i, const reduction *r)
     s->quiet = true;
     place_of(&p, s, r->target);
     s->quiet = false;
-    say(s, "memory", i, "%s is one atomic operation", node_text(s, i));
+    say(s, "memory", i, "%s is one atomic operation", node_text(s->program, i));
     return p.base >= 0;
 }
 
@@ -289,14 +289,14 @@ static int32_t inner_atom(study *s, const loop_head *h)
 {
     int64_t c;
     bool by_one = poly_is_number(h->stride, &c) && (c == 1 || c == -1);
-    return atom_new(s, &(atom){.kind = ATOM_INNER,
-                               .op = by_one,
-                               .symbol = h->symbol,
-                               .node = h->node,
-                               .of = -1,
-                               .varies = true,
-                               .lo = h->lo,
-                               .hi = h->hi});
+    return atom_new(s->prover, &(atom){.kind = ATOM_INNER,
+                                       .op = by_one,
+                                       .symbol = h->symbol,
+                                       .node = h->node,
+                                       .of = -1,
+                                       .varies = true,
+                                       .lo = h->lo,
+                                       .hi = h->hi});
 }
 
 static bool is_pointer(const study *s, int32_t symbol)
@@ -307,16 +307,16 @@ static bool is_pointer(const study *s, int32_t symbol)
 /* A pointer that counts is its first value and a number. */
 static void count_pointer(study *s, loop_head *h)
 {
-    h->lo = poly_less(s, h->lo, h->first);
-    h->hi = poly_less(s, h->hi, h->first);
+    h->lo = poly_less(s->prover, h->lo, h->first);
+    h->hi = poly_less(s->prover, h->hi, h->first);
 }
 
 /* A triangle has rows that grow by the same each time. */
 static const char *how_often(study *s, const loop_head *h)
 {
-    const poly *width = poly_less(s, h->hi, h->lo), *c, *rest;
-    bool linear = width && poly_split(s, width, s->iteration, &c, &rest) && !poly_varies(s, c) &&
-                  !poly_varies(s, rest);
+    const poly *width = poly_less(s->prover, h->hi, h->lo), *c, *rest;
+    bool linear = width && poly_split(s->prover, width, s->iteration, &c, &rest) &&
+                  !poly_varies(s->prover, c) && !poly_varies(s->prover, rest);
     return linear ? "the trip count of this loop grows or shrinks from one iteration to the next, "
                     "as in a triangle"
                   : "the trip count of this loop varies between iterations";
@@ -331,16 +331,18 @@ static void walk_counted(study *s, int32_t loop, loop_head *h)
     if (k >= 0) slot_write(s, k, loop, h->first);
     inner_begin(&in, s);
     if (pointer) count_pointer(s, h);
-    const poly *width = poly_less(s, h->hi, h->lo), *var = poly_atom(s, inner_atom(s, h));
-    bool runs = prove_not_negative(s, width, s->facts), jump = jumps(s->t, h->body);
-    if (poly_varies(s, h->lo) || poly_varies(s, h->hi)) note_uneven(s, loop, how_often(s, h));
+    const poly *width = poly_less(s->prover, h->hi, h->lo),
+               *var = poly_atom(s->prover, inner_atom(s, h));
+    bool runs = prove_not_negative(s->prover, width, s->facts), jump = jumps(s->t, h->body);
+    if (poly_varies(s->prover, h->lo) || poly_varies(s->prover, h->hi))
+        note_uneven(s, loop, how_often(s, h));
     state_forget(s, h->body);
     if (k >= 0) {
-        s->now[k].is = pointer ? poly_sum(s, h->first, var) : var;
+        s->now[k].is = pointer ? poly_sum(s->prover, h->first, var) : var;
         s->now[k].assigned = true;
         in.before[k].assigned = true;
     }
-    s->facts = fact_add(s, s->facts, width);
+    s->facts = fact_add(s->prover, s->facts, width);
     s->depth += jump;
     walk_statement(s, h->body);
     s->depth -= jump;
@@ -353,7 +355,7 @@ static void walk_counted(study *s, int32_t loop, loop_head *h)
     int64_t c;
     bool ends_at =
         runs && !jump && !pointer && poly_is_number(h->stride, &c) && (c == 1 || c == -1);
-    s->now[k].is = ends_at ? poly_plus(s, c > 0 ? h->hi : h->lo, c) : NULL;
+    s->now[k].is = ends_at ? poly_plus(s->prover, c > 0 ? h->hi : h->lo, c) : NULL;
 }
 
 void walk_bind_range(study *s, const loop_head *h, int32_t index)
@@ -368,7 +370,7 @@ void walk_bind_range(study *s, const loop_head *h, int32_t index)
     if (p.base >= 0 && !array && c != CONTAINER_NONE && p.n < PLACE_STEPS)
         p.step[p.n++] = (place_step){.field = STEP_CONTENT};
     if (p.base >= 0 && (array || c != CONTAINER_NONE) && p.n < PLACE_STEPS)
-        p.step[p.n++] = (place_step){.field = STEP_INDEX, .index = poly_atom(s, index)};
+        p.step[p.n++] = (place_step){.field = STEP_INDEX, .index = poly_atom(s->prover, index)};
     else
         p.base = -1;
     p.type = v >= 0 ? bare_type(t, t->symbol[v].type) : -1;
@@ -545,28 +547,29 @@ static void bind_variable(study *s)
     bool pointer = is_pointer(s, h->symbol);
     if (pointer) count_pointer(s, h);
     int64_t c;
-    s->iteration = atom_new(s, &(atom){.kind = ATOM_ITERATION,
-                                       .symbol = h->symbol,
-                                       .node = s->loop,
-                                       .of = -1,
-                                       .varies = true,
-                                       .lo = h->lo,
-                                       .hi = h->hi});
-    const poly *var = poly_atom(s, s->iteration);
+    s->iteration = atom_new(s->prover, &(atom){.kind = ATOM_ITERATION,
+                                               .symbol = h->symbol,
+                                               .node = s->loop,
+                                               .of = -1,
+                                               .varies = true,
+                                               .lo = h->lo,
+                                               .hi = h->hi});
+    const poly *var = poly_atom(s->prover, s->iteration);
     int32_t k = slot_index(s, h->symbol);
     if (k >= 0) {
-        s->now[k].is = pointer ? poly_sum(s, h->first, var) : var;
+        s->now[k].is = pointer ? poly_sum(s->prover, h->first, var) : var;
         s->now[k].assigned = true;
     }
     bool by_one = poly_is_number(h->stride, &c) && (c == 1 || c == -1);
-    const poly *nth = pointer ? var : poly_less(s, var, h->first);
-    if (by_one && c < 0) nth = poly_scaled(s, nth, -1);
+    const poly *nth = pointer ? var : poly_less(s->prover, var, h->first);
+    if (by_one && c < 0) nth = poly_scaled(s->prover, nth, -1);
     for (k = 0; k < s->slots_n; k++) {
         slot *x = &s->slots[k];
         if (!x->stride || x->inside) continue;
-        s->now[k].is = by_one ? poly_sum(s, poly_atom(s, atom_symbol(s, x->symbol)),
-                                         poly_product(s, nth, x->stride))
-                              : NULL;
+        s->now[k].is =
+            by_one ? poly_sum(s->prover, poly_atom(s->prover, atom_symbol(s->prover, x->symbol)),
+                              poly_product(s->prover, nth, x->stride))
+                   : NULL;
         s->now[k].assigned = true; /* in each iteration it is what the number of it says */
     }
 }
@@ -574,7 +577,7 @@ static void bind_variable(study *s)
 void walk_loop(study *s)
 {
     loop_head *h = &s->head;
-    s->facts = fact_add(s, s->facts, poly_less(s, h->hi, h->lo));
+    s->facts = fact_add(s->prover, s->facts, poly_less(s->prover, h->hi, h->lo));
     bind_variable(s);
     if (h->over >= 0) walk_bind_range(s, h, s->iteration);
     walk_statement(s, h->body);
