@@ -135,12 +135,12 @@ static bool is_no_assumption(study *s, const access *a, const access *b)
     const int32_t p = a->place.base, q = b->place.base;
     uint32_t line = s->t->node[b->node].line;
     if (p < 0 || q < 0)
-        say_alias(s, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
+        answer_alias(s->answer, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
     else if (s->prover->atoms[p].varies || s->prover->atoms[q].varies)
-        say_alias(s, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
+        answer_alias(s->answer, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
     else if (p != q && atom_untyped(s->prover, p) == atom_untyped(s->prover, q))
-        say_alias(s, a->node, b->node, "%s and %s (line %u) access one pointer with two types", x,
-                  y, line);
+        answer_alias(s->answer, a->node, b->node,
+                     "%s and %s (line %u) access one pointer with two types", x, y, line);
     else
         return false;
     return true;
@@ -155,9 +155,9 @@ void assume_apart(study *s, const access *a, const access *b)
     kinship kin = same_origin(s, &a->place, &b->place);
     bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
-        say_alias(s, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
-                  node_text(s->program, a->node), node_text(s->program, b->node),
-                  s->t->node[b->node].line);
+        answer_alias(s->answer, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
+                     node_text(s->program, a->node), node_text(s->program, b->node),
+                     s->t->node[b->node].line);
         return;
     }
     if (a->place.base > b->place.base) { /* one order for both */
@@ -172,8 +172,8 @@ void assume_apart(study *s, const access *a, const access *b)
     hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
     apart_check(&check, a, b, as_one);
     if (!text.failed && !weak.failed)
-        assume_instead(s, as_one ? weak.data : text.data, spelled(&check),
-                       as_one ? text.data : NULL, as_one ? NULL : weak.data);
+        answer_assume_instead(s->answer, as_one ? weak.data : text.data, spelled(&check),
+                              as_one ? text.data : NULL, as_one ? NULL : weak.data);
     hpc_buf_release(&text);
     hpc_buf_release(&weak);
     hpc_buf_release(&check.text);
@@ -210,7 +210,7 @@ bool rows_apart(study *s, const access *a, const access *b)
     hpc_buf_text(&text, "the rows of ");
     owner_text(&text, s, p);
     hpc_buf_text(&text, " do not overlap");
-    if (!text.failed) assume(s, text.data, NULL);
+    if (!text.failed) answer_assume(s->answer, text.data, NULL);
     hpc_buf_release(&text);
     return true;
 }

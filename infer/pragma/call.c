@@ -104,22 +104,22 @@ static const poly *call_of_file(study *s, int32_t call)
     s->cost += 20;
     if (!f) {
         arguments(s, call, &plain);
-        say_unknown(s, "call", call, "the target of the call %s is unknown",
-                    node_text(s->program, call));
+        answer_unknown(s->answer, "call", call, "the target of the call %s is unknown",
+                       node_text(s->program, call));
         return NULL;
     }
     arguments(s, call, f);
     touch_object(s, call, f->object);
     for (int k = 0; k < f->globals_n; k++) read_whole(s, f->global[k], call);
     if (f->kind == EFFECT_BAD)
-        say_unsafe(s, "call", call, f->line ? "%s %s (line %u)" : "%s %s", symbol_name(s->t, v),
-                   f->why, f->line);
+        answer_unsafe(s->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
+                      symbol_name(s->t, v), f->why, f->line);
     else if (f->kind == EFFECT_UNKNOWN)
-        say_unknown(s, "call", call, "%s %s", symbol_name(s->t, v), f->why);
+        answer_unknown(s->answer, "call", call, "%s %s", symbol_name(s->t, v), f->why);
     else
-        say(s, "call", call, "%s %s", symbol_name(s->t, v),
-            f->kind == EFFECT_NONE ? "depends only on its arguments"
-                                   : "accesses only memory that its arguments point to");
+        answer_note(s->answer, "call", call, "%s %s", symbol_name(s->t, v),
+                    f->kind == EFFECT_NONE ? "depends only on its arguments"
+                                           : "accesses only memory that its arguments point to");
     return NULL;
 }
 
@@ -165,7 +165,7 @@ static const poly *call_method(study *s, int32_t call, call_known is)
         return NULL;
     }
     if (place_of_call(&p, s, call) && p.base >= 0) return load_from(s, &p, call);
-    say_unknown(s, "call", call, "the result of %s is not analysed", name);
+    answer_unknown(s->answer, "call", call, "the result of %s is not analysed", name);
     return NULL;
 }
 
@@ -187,14 +187,18 @@ static const poly *call_library(study *s, int32_t call, call_known is)
     switch (is) {
     case CALL_ALLOCATES: return poly_atom(s->prover, atom_fresh(s->prover, call));
     case CALL_STATE:
-        say_unsafe(s, "call", call, "%s has hidden state: its result depends on the order of calls",
-                   name);
+        answer_unsafe(s->answer, "call", call,
+                      "%s has hidden state: its result depends on the order of calls", name);
         break;
     case CALL_IO:
-        say_unsafe(s, "call", call, "%s: input and output must happen in order", name);
+        answer_unsafe(s->answer, "call", call, "%s: input and output must happen in order", name);
         break;
-    case CALL_LEAVES: say_unsafe(s, "control", call, "%s terminates the program", name); break;
-    case CALL_LOCK: say_unknown(s, "call", call, "%s: locks are not analysed", name); break;
+    case CALL_LEAVES:
+        answer_unsafe(s->answer, "control", call, "%s terminates the program", name);
+        break;
+    case CALL_LOCK:
+        answer_unknown(s->answer, "call", call, "%s: locks are not analysed", name);
+        break;
     case CALL_FREES: {
         int32_t arg = hpc_tree_child(s->t, call, 1);
         place p = {.base = -1};
@@ -202,7 +206,8 @@ static const poly *call_library(study *s, int32_t call, call_known is)
         bool own = p.base >= 0 && s->prover->atoms[p.base].kind == ATOM_OPAQUE &&
                    s->prover->atoms[p.base].op == 'F';
         if (!own)
-            say_unknown(s, "memory", call, "frees memory that the iteration did not allocate");
+            answer_unknown(s->answer, "memory", call,
+                           "frees memory that the iteration did not allocate");
         break;
     }
     default: break;
@@ -222,8 +227,8 @@ static const poly *construct(study *s, int32_t call)
     int32_t v = t->node[call].symbol;
     bool plain = hpc_tree_first(t, call) == 0 && v < 0;
     if ((!library && !plain && v >= 0 && t->symbol[v].node >= 0) || locks)
-        say_unknown(s, "call", call, "the constructor of %s is not analysed",
-                    name[0] ? name : "its class");
+        answer_unknown(s->answer, "call", call, "the constructor of %s is not analysed",
+                       name[0] ? name : "its class");
     return NULL;
 }
 

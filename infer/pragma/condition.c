@@ -59,9 +59,8 @@ const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
     if (!is_plain_number(s->t, s->t->node[a].type) || !is_plain_number(s->t, s->t->node[b].type))
         return next;
     if (does_something(s->t, condition)) return next;
-    bool quiet = s->quiet;
-    s->quiet = true;
+    bool quiet = answer_mute(s->answer, true);
     const poly *x = value_of(s, a), *y = value_of(s, b);
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     return compared(s, next, holds ? n->op : negated(n->op), x, y);
 }

@@ -421,7 +421,7 @@ static bool apart_in_rows(study *s, const access *a, const access *b)
         hpc_buf_text(&text, "the values of ");
         place_text(&text, s->prover, s->program, &of);
         hpc_buf_text(&text, " never decrease");
-        if (!text.failed) assume(s, text.data, NULL);
+        if (!text.failed) answer_assume(s->answer, text.data, NULL);
         hpc_buf_release(&text);
     }
     return ok;

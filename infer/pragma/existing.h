@@ -26,7 +26,7 @@ int64_t directives_of(const directives *d, int64_t loop);
 bool directives_reach(const directives *d, int64_t pragma, size_t at);
 
 /* share.c: adds to `shared` all that default(none) wants to be named and no other clause names. */
-void share_rest(study *s, clauses *c);
+void share_rest(study *s);
 
 /* ---- existing.c, review.c ---- */
 /* What loops have, what stands around them, and why nothing can be put before them. */

@@ -34,10 +34,7 @@ void hpc_pragma_loops_release(hpc_pragma_loops *l)
 static void too_large(void *user)
 {
     study *s = user;
-    bool quiet = s->quiet;
-    s->quiet = false;
-    say_unknown(s, "form", s->loop, "the loop is too large");
-    s->quiet = quiet;
+    answer_too_large(s->answer, s->loop);
 }
 
 int study_begin(study *s, const program *p, int32_t loop, int32_t function)
@@ -45,6 +42,7 @@ int study_begin(study *s, const program *p, int32_t loop, int32_t function)
     const hpc_tree *t = p->t;
     *s = (study){.t = t, .program = p, .loop = loop, .function = function};
     *s->prover = (prover){.t = t, .arena = p->work, .full = too_large, .user = s};
+    *s->answer = (answer){.p = p};
     s->slot_of = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *s->slot_of);
     if (!s->slot_of) return HPC_E_NOMEM;
     for (int64_t v = 0; v < t->symbols_n; v++) s->slot_of[v] = -1;
@@ -95,7 +93,7 @@ static void guards_before(study *s)
 static void facts_around(study *s)
 {
     const hpc_tree *t = s->t;
-    s->quiet = true;
+    answer_mute(s->answer, true);
     guards_before(s);
     for (int32_t c = s->loop, up = t->node[c].parent; up > s->function;
          c = up, up = t->node[up].parent) {
@@ -112,7 +110,7 @@ static void facts_around(study *s)
         s->facts = fact_add(s->prover, s->facts, poly_less(s->prover, var, h.lo));
         s->facts = fact_add(s->prover, s->facts, poly_less(s->prover, h.hi, var));
     }
-    s->quiet = false;
+    answer_mute(s->answer, false);
 }
 
 static bool names_errno(const study *s, int32_t from, int32_t to)
@@ -132,24 +130,20 @@ static void check_errno(study *s)
     bool calls = false;
     for (int32_t i = s->loop; i < end; i++) calls |= t->node[i].kind == HPC_TREE_CALL;
     if (calls && names_errno(s, end, t->node[s->function].end))
-        say_unsafe(s, "order", s->loop,
-                   "errno is read after the loop, but each thread has its own errno");
+        answer_unsafe(s->answer, "order", s->loop,
+                      "errno is read after the loop, but each thread has its own errno");
 }
 
 bool study_walk(study *s)
 {
     const hpc_tree *t = s->t;
-    s->quiet = true;
+    answer_mute(s->answer, true);
     head_read(&s->head, s, s->loop);
-    s->quiet = false;
+    answer_mute(s->answer, false);
     if (t->node[s->loop].flags & HPC_TREE_ERRORS)
-        say_unknown(s, "form", s->loop, "the compiler reports an error in it");
+        answer_unknown(s->answer, "form", s->loop, "the compiler reports an error in it");
     if (s->head.reason || !s->head.body) {
-        s->unknown = true;
-        if (s->head.reason) {
-            say_unknown(s, "form", s->loop, "%s", s->head.reason);
-            s->found.evidence[s->found.evidence_n - 1].line = s->head.reason_line;
-        }
+        answer_rejects(s->answer, s->head.reason, s->head.reason_line);
         return false;
     }
     facts_around(s);
@@ -166,66 +160,58 @@ int study_end(study *s)
     prover_release(s->prover);
     hpc_free(s->item);
     hpc_free(s->stores);
-    hpc_free(s->found.evidence);
-    hpc_free(s->found.assumption);
-    return s->rc < 0 ? s->rc : s->prover->rc;
-}
-
-void clauses_release(clauses *c)
-{
-    hpc_buf_release(&c->privates);
-    hpc_buf_release(&c->last);
-    hpc_buf_release(&c->conditional);
-    hpc_buf_release(&c->linear);
-    hpc_buf_release(&c->shared);
-    for (int k = 0; k < c->n; k++) hpc_buf_release(&c->reduction[k].names);
+    answer_release(s->answer);
+    if (s->rc < 0) return s->rc;
+    return s->answer->rc < 0 ? s->answer->rc : s->prover->rc;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const hpc_pragma_options *o)
+/* The decisive evidence first. */
+static void copy_evidence(hpc_pragma_loop *out, const answer *a)
 {
-    const found *f = &s->found;
-    if (!s->unsafe && !s->unknown) propose(out, s, c, o);
-    out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
-                   : s->unknown           ? HPC_VERDICT_UNKNOWN
-                   : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
-                                          : HPC_VERDICT_PARALLEL;
-    out->evidence =
-        hpc_arena_alloc(s->program->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
-    out->assumption =
-        hpc_arena_alloc(s->program->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
-    if (!out->evidence || !out->assumption || s->rc < 0 || s->prover->rc < 0) return HPC_E_NOMEM;
     static const hpc_verdict order[] = {HPC_VERDICT_UNSAFE, HPC_VERDICT_UNKNOWN,
                                         HPC_VERDICT_PARALLEL};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        for (int64_t i = 0; i < f->evidence_n; i++)
-            if (f->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = f->evidence[i];
-    if (out->verdict == HPC_VERDICT_CONDITIONAL) {
-        memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
-        out->assumptions_n = f->assumptions_n;
-    }
-    if (out->verdict == HPC_VERDICT_CONDITIONAL) out->guard = guard_of(s);
-    return s->rc;
+        for (int64_t i = 0; i < a->evidence_n; i++)
+            if (a->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = a->evidence[i];
+}
+
+static int keep(hpc_pragma_loop *out, study *s, const hpc_pragma_options *o)
+{
+    const answer *a = s->answer;
+    if (!a->unsafe && !a->unknown) propose(out, s, &a->clauses, o);
+    out->verdict = a->unsafe              ? HPC_VERDICT_UNSAFE
+                   : a->unknown           ? HPC_VERDICT_UNKNOWN
+                   : a->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
+                                          : HPC_VERDICT_PARALLEL;
+    out->evidence = hpc_arena_alloc(a->p->out, (size_t)a->evidence_n + 1, sizeof *out->evidence);
+    out->assumption =
+        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->evidence || !out->assumption) return HPC_E_NOMEM;
+    copy_evidence(out, a);
+    if (out->verdict != HPC_VERDICT_CONDITIONAL) return HPC_OK;
+    memcpy(out->assumption, a->assumption, (size_t)a->assumptions_n * sizeof *a->assumption);
+    out->assumptions_n = a->assumptions_n;
+    out->guard = guard_of(s);
+    return HPC_OK;
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t function,
                  bool is_instance, const hpc_pragma_options *o)
 {
     study s;
-    clauses c = {0};
     int rc, failed;
     hpc_arena_mark mark = hpc_arena_here(p->work);
     TRY(study_begin(&s, p, loop, function));
     s.is_instance = is_instance;
     if (study_walk(&s)) {
-        scalars_judge(&s, &c);
-        memory_judge(&s, &c);
+        scalars_judge(&s);
+        memory_judge(&s);
     }
-    if (o->default_none) share_rest(&s, &c);
-    TRY(keep(out, &s, &c, o));
+    if (o->default_none) share_rest(&s);
+    TRY(keep(out, &s, o));
 out:
-    clauses_release(&c);
     failed = study_end(&s);
     hpc_arena_rewind(p->work, mark);
     return rc < 0 ? rc : failed;

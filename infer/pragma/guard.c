@@ -11,10 +11,10 @@ static bool put_runs(hpc_buf *b, study *s)
 {
     spelling x = {.s = s};
     const poly *count = poly_plus(s->prover, poly_less(s->prover, s->head.hi, s->head.lo), 1);
-    if (!s->found.runs || prove_positive(s->prover, count, s->before)) return true;
+    if (!s->answer->reads_loop || prove_positive(s->prover, count, s->before)) return true;
     if (!count) return false;
     spell_compare(&x, poly_plus(s->prover, s->head.hi, 1), ">", s->head.lo);
-    if (x.text.failed) s->rc = x.text.failed;
+    if (x.text.failed) answer_fail(s->answer, x.text.failed);
     bool ok = !x.failed && !x.runs && !x.text.failed;
     if (ok) hpc_buf_text(b, x.text.data);
     hpc_buf_release(&x.text);
@@ -22,7 +22,7 @@ static bool put_runs(hpc_buf *b, study *s)
 }
 
 /* True if an assumption before this one has the same check. */
-static bool is_repeated(const found *f, int64_t k)
+static bool is_repeated(const answer *f, int64_t k)
 {
     for (int64_t i = 0; i < k; i++)
         if (strcmp(f->assumption[i].check, f->assumption[k].check) == 0) return true;
@@ -31,7 +31,7 @@ static bool is_repeated(const found *f, int64_t k)
 
 const char *guard_of(study *s)
 {
-    const found *f = &s->found;
+    const answer *f = s->answer;
     const char *out = NULL;
     hpc_buf b = {0};
     int64_t n = 0;
@@ -46,7 +46,7 @@ const char *guard_of(study *s)
                            f->assumption[k].check);
         }
         out = b.failed ? NULL : hpc_arena_text(s->program->out, "%s", b.data);
-        if (!out) s->rc = HPC_E_NOMEM;
+        if (!out) answer_fail(s->answer, HPC_E_NOMEM);
     }
     hpc_buf_release(&b);
     return out;

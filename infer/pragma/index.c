@@ -115,7 +115,7 @@ bool assume_index(study *s, const access *a, const access *b)
         condition_release(&other);
     }
     if (ok && !c.text.failed) {
-        assume(s, c.text.data, spelled(&c.check));
+        answer_assume(s->answer, c.text.data, spelled(&c.check));
     }
     condition_release(&c);
     return ok;

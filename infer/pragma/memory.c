@@ -175,7 +175,7 @@ static bool section(hpc_buf *b, study *s, const access *a)
     return ok;
 }
 
-static bool reduce_array(study *s, clauses *c, const access *a)
+static bool reduce_array(study *s, const access *a)
 {
     if (a->place.base < 0) return false;
     hpc_buf b = {0};
@@ -189,8 +189,9 @@ static bool reduce_array(study *s, clauses *c, const access *a)
         hpc_buf_release(&other);
     }
     if (ok && !b.failed) {
-        clauses_reduce(c, op, b.data);
-        say(s, "reduction", a->node, "%s is only updated with %s", b.data, reduction_name(op));
+        clauses_reduce(&s->answer->clauses, op, b.data);
+        answer_note(s->answer, "reduction", a->node, "%s is only updated with %s", b.data,
+                    reduction_name(op));
     }
     hpc_buf_release(&b);
     return ok;
@@ -223,16 +224,13 @@ static void say_sure(study *s, const access *a, const access *b, int64_t by)
 {
     const access *w = a->write ? a : b, *o = a->write ? b : a;
     const char *x = node_text(s->program, w->node), *y = node_text(s->program, o->node);
-    if (!s->sure) {
-        s->sure = w->node;
-        s->sure_other = o->node;
-    }
+    answer_conflict(s->answer, w->node, o->node);
     if (w == o || w->node == o->node)
-        say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same location", x,
-                   (long long)by);
+        answer_unsafe(s->answer, "dependence", w->node,
+                      "%s: iterations %lld apart write the same location", x, (long long)by);
     else
-        say_unsafe(
-            s, "dependence", w->node,
+        answer_unsafe(
+            s->answer, "dependence", w->node,
             "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
             y, verb(o), s->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
 }
@@ -243,16 +241,17 @@ static void say_maybe(study *s, const access *a, const access *b)
     const char *x = node_text(s->program, w->node), *y = node_text(s->program, o->node);
     uint32_t line = s->t->node[o->node].line;
     if (is_indirect(s, &w->place) || is_indirect(s, &o->place))
-        say_unsafe(
-            s, "dependence", w->node,
+        answer_unsafe(
+            s->answer, "dependence", w->node,
             "%s and %s (line %u): the index is read from memory, which may contain a value twice",
             x, y, line);
     else if (w->node == o->node)
-        say_unknown(s, "dependence", w->node, "%s: two iterations may write the same location", x);
+        answer_unknown(s->answer, "dependence", w->node,
+                       "%s: two iterations may write the same location", x);
     else
-        say_unknown(s, "dependence", w->node,
-                    "%s and %s (%s at line %u) may be the same location in different iterations", x,
-                    y, verb(o), line);
+        answer_unknown(s->answer, "dependence", w->node,
+                       "%s and %s (%s at line %u) may be the same location in different iterations",
+                       x, y, verb(o), line);
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
@@ -266,7 +265,7 @@ static bool is_bits(const study *s, const access *a)
 }
 
 /* Each iteration writes it before it reads it, so what is left is what the last one wrote. */
-static bool keeps_last(study *s, clauses *c, const access *a)
+static bool keeps_last(study *s, const access *a)
 {
     const char *name = number_elsewhere(s, a);
     bool always = false;
@@ -282,20 +281,21 @@ static bool keeps_last(study *s, clauses *c, const access *a)
         if (!covered || r->update) return false;
     }
     if (!always) return false;
-    clauses_add(&c->last, name);
-    say(s, "scalar", a->node, "%s keeps the value from the last iteration", name);
+    clauses_add(&s->answer->clauses.last, name);
+    answer_note(s->answer, "scalar", a->node, "%s keeps the value from the last iteration", name);
     return true;
 }
 
 /* A variable of which each thread can have its own, if the loop ends with nobody to read it. */
-static bool make_private(study *s, clauses *c, const access *a)
+static bool make_private(study *s, const access *a)
 {
     int32_t v = object_of(s, a);
-    if (v < 0 && keeps_last(s, c, a)) return true;
+    if (v < 0 && keeps_last(s, a)) return true;
     if (v < 0 || !is_private(s, v)) return false;
-    clauses_add(&c->privates, symbol_name(s->t, v));
-    say(s, "scalar", a->node, "%s is written before it is read: each thread gets a private copy",
-        symbol_name(s->t, v));
+    clauses_add(&s->answer->clauses.privates, symbol_name(s->t, v));
+    answer_note(s->answer, "scalar", a->node,
+                "%s is written before it is read: each thread gets a private copy",
+                symbol_name(s->t, v));
     return true;
 }
 
@@ -309,7 +309,7 @@ static bool is_open_type(const study *s, const access *a)
            kind_of(s->t, bare_type(s->t, s->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
 }
 
-static void judge_meeting(study *s, clauses *c, const access *a, const access *b, bool same)
+static void judge_meeting(study *s, const access *a, const access *b, bool same)
 {
     int64_t by;
     meeting m = places_meet(&by, s, a, b);
@@ -318,20 +318,20 @@ static void judge_meeting(study *s, clauses *c, const access *a, const access *b
         assume_apart(s, a, b);
         return;
     }
-    if (make_private(s, c, a)) return;
-    if (a->update && a->update == b->update && reduce_array(s, c, a)) return;
+    if (make_private(s, a)) return;
+    if (a->update && a->update == b->update && reduce_array(s, a)) return;
     if (m == MEETING_MAYBE && assume_index(s, a, b)) return;
     if (is_open_type(s, a))
-        say_unknown(s, "scalar", a->node,
-                    "the type of %s is unknown until the template is instantiated",
-                    node_text(s->program, a->node));
+        answer_unknown(s->answer, "scalar", a->node,
+                       "the type of %s is unknown until the template is instantiated",
+                       node_text(s->program, a->node));
     else if (m == MEETING_SURE)
         say_sure(s, a, b, by);
     else
         say_maybe(s, a, b);
 }
 
-static void judge_pair(study *s, clauses *c, const access *a, const access *b)
+static void judge_pair(study *s, const access *a, const access *b)
 {
     relation r = relate(s, &a->place, &b->place);
     if (r == RELATION_APART) return;
@@ -342,7 +342,7 @@ static void judge_pair(study *s, clauses *c, const access *a, const access *b)
     if (r == RELATION_MAYBE)
         assume_apart(s, a, b);
     else
-        judge_meeting(s, c, a, b, r == RELATION_SAME);
+        judge_meeting(s, a, b, r == RELATION_SAME);
 }
 
 /* Marks what needs no test: copies of an access. */
@@ -352,18 +352,18 @@ static void set_aside(study *s, uint8_t *aside)
         for (int64_t k = 0; k < i && !aside[i]; k++)
             aside[i] = aside[k] == 0 && alike(&s->item[k], &s->item[i]);
         if (is_bits(s, &s->item[i]) && s->item[i].write)
-            say_unsafe(s, "memory", s->item[i].node,
-                       "%s: elements of std::vector<bool> share their bytes",
-                       node_text(s->program, s->item[i].node));
+            answer_unsafe(s->answer, "memory", s->item[i].node,
+                          "%s: elements of std::vector<bool> share their bytes",
+                          node_text(s->program, s->item[i].node));
     }
 }
 
-void memory_judge(study *s, clauses *c)
+void memory_judge(study *s)
 {
     int64_t pairs = 0, certain = 0;
     uint8_t *aside = hpc_arena_alloc(s->program->work, (size_t)s->n + 1, 1);
     if (!aside) {
-        s->rc = HPC_E_NOMEM;
+        answer_fail(s->answer, HPC_E_NOMEM);
         return;
     }
     set_aside(s, aside);
@@ -371,13 +371,13 @@ void memory_judge(study *s, clauses *c)
         for (int64_t k = i; k < s->n; k++) {
             if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
             bool enough = ++certain > PAIRS_BEHIND || s->prover->spent > PARTS_BEHIND;
-            if (s->unsafe && enough) return; /* more would say no more */
+            if (s->answer->unsafe && enough) return; /* more would say no more */
             if (++pairs > PAIRS_MOST || s->prover->spent > PARTS_OF_LOOP) {
-                say_unknown(s, "form", s->loop, "the loop is too large");
+                answer_unknown(s->answer, "form", s->loop, "the loop is too large");
                 return;
             }
             prover_mark mark = prover_here(s->prover); /* the test's numbers do not outlive it */
-            judge_pair(s, c, &s->item[i], &s->item[k]);
+            judge_pair(s, &s->item[i], &s->item[k]);
             prover_rewind(s->prover, mark);
         }
 }

@@ -88,10 +88,9 @@ static bool is_counted(const hpc_tree *t, int32_t type)
 static bool is_unwritten(study *s, int32_t e)
 {
     place p;
-    bool quiet = s->quiet;
-    s->quiet = true;
+    bool quiet = answer_mute(s->answer, true);
     place_of(&p, s, e);
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     p.type = bare_type(s->t, s->t->node[e].type);
     for (int64_t i = 0; i < s->n; i++)
         if (s->item[i].write && relate(s, &p, &s->item[i].place) != RELATION_APART) return false;
@@ -245,7 +244,7 @@ static bool same_clauses(const clauses *inner, const clauses *outer)
 }
 
 /* What the inner loop assumes, the outer one does as well: of more iterations. */
-static bool same_assumptions(const found *inner, const found *outer)
+static bool same_assumptions(const answer *inner, const answer *outer)
 {
     for (int64_t i = 0; i < inner->assumptions_n; i++) {
         int64_t k = 0;
@@ -261,25 +260,23 @@ static bool same_assumptions(const found *inner, const found *outer)
 static const char *objection_of(study *outer, const clauses *c, int32_t loop)
 {
     study s;
-    clauses own = {0};
     const char *why = NULL;
     hpc_arena_mark mark = hpc_arena_here(outer->program->work);
     int rc = study_begin(&s, outer->program, loop, outer->function);
     s.is_instance = outer->is_instance;
     if (rc >= 0 && study_walk(&s)) {
-        scalars_judge(&s, &own);
-        memory_judge(&s, &own);
+        scalars_judge(&s);
+        memory_judge(&s);
     }
-    if (s.unsafe)
+    if (s.answer->unsafe)
         why = "its iterations depend on each other";
-    else if (s.unknown)
+    else if (s.answer->unknown)
         why = "its iterations are not proven independent";
-    else if (!same_clauses(&own, c))
+    else if (!same_clauses(&s.answer->clauses, c))
         why = "it needs different clauses from the enclosing loop";
-    else if (!same_assumptions(&s.found, &outer->found))
+    else if (!same_assumptions(s.answer, outer->answer))
         why = "it depends on further assumptions";
-    clauses_release(&own);
-    if (study_end(&s) < 0 || rc < 0) outer->rc = HPC_E_NOMEM;
+    if (study_end(&s) < 0 || rc < 0) answer_fail(outer->answer, HPC_E_NOMEM);
     hpc_arena_rewind(outer->program->work, mark);
     return why;
 }
@@ -315,10 +312,11 @@ static bool pays(const nest *n, const study *s, int loops, int32_t inner)
 static void say_does_not_pay(study *s, const nest *n, int32_t inner)
 {
     if (n->known >= 0)
-        say(s, "form", s->loop, "no collapse: its %.0f iterations suffice for the threads",
-            n->known);
+        answer_note(s->answer, "form", s->loop,
+                    "no collapse: its %.0f iterations suffice for the threads", n->known);
     else
-        say(s, "form", inner, "no collapse: the innermost loop is kept for vectorization");
+        answer_note(s->answer, "form", inner,
+                    "no collapse: the innermost loop is kept for vectorization");
 }
 
 static bool is_integer(const study *s, int32_t symbol)
@@ -329,9 +327,9 @@ static bool is_integer(const study *s, int32_t symbol)
 
 static const char *form_of(loop_head *h, study *s, const clauses *c, int32_t outer, int32_t inner)
 {
-    s->quiet = true;
+    answer_mute(s->answer, true);
     head_read(h, s, inner);
-    s->quiet = false;
+    answer_mute(s->answer, false);
     if (h->reason || !is_integer(s, h->symbol) || !is_integer(s, s->head.symbol))
         return "not both loop variables are integers";
     if (!is_tight(s, outer, inner)) return "a directive or an #if separates the loops";
@@ -347,7 +345,7 @@ static bool take(nest *n, study *s, const clauses *c, int32_t outer, int32_t inn
     const char *why = form_of(&h, s, c, outer, inner);
     if (!why) why = objection_of(s, c, inner);
     if (why) {
-        say(s, "form", inner, "no collapse: %s", why);
+        answer_note(s->answer, "form", inner, "no collapse: %s", why);
         return false;
     }
     add_text(n, s, &h);
@@ -366,8 +364,8 @@ int nest_collapse(study *s, const clauses *c, bool all)
     while (loops < LOOPS_MOST) {
         int32_t inner = loop_within(s->t, at, &beside);
         if (!inner && beside && (all || n.known < TRIPS_ENOUGH))
-            say(s, "form", beside, "no collapse: line %u separates the loops",
-                s->t->node[beside].line);
+            answer_note(s->answer, "form", beside, "no collapse: line %u separates the loops",
+                        s->t->node[beside].line);
         if (!inner) break;
         bool wanted = all || pays(&n, s, loops, inner);
         if (!wanted && loops == 1) say_does_not_pay(s, &n, inner);
@@ -376,7 +374,8 @@ int nest_collapse(study *s, const clauses *c, bool all)
         loops++;
     }
     if (loops > 1 && !n.text.failed)
-        say(s, "form", s->loop, "the nest collapses: %d loops, %s iterations", loops, n.text.data);
+        answer_note(s->answer, "form", s->loop, "the nest collapses: %d loops, %s iterations",
+                    loops, n.text.data);
     hpc_buf_release(&n.text);
     return loops;
 }

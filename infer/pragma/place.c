@@ -141,7 +141,7 @@ static void assume_at(study *s, int32_t e)
 {
     const char *text =
         hpc_arena_text(s->program->out, "%s does not throw", node_text(s->program, e));
-    if (text) assume(s, text, NULL);
+    if (text) answer_assume(s->answer, text, NULL);
 }
 
 bool place_of_call(place *out, study *s, int32_t e)
@@ -165,7 +165,7 @@ bool place_of_call(place *out, study *s, int32_t e)
     else
         place_of(out, s, object);
     const poly *i = index_of(s, index);
-    if (callee && t->node[callee].kind == HPC_TREE_MEMBER && !s->quiet) assume_at(s, e);
+    if (callee && t->node[callee].kind == HPC_TREE_MEMBER && !s->answer->muted) assume_at(s, e);
     out->type = bare_type(t, n->type);
     return out->base < 0 || (add_step(out, STEP_CONTENT, NULL) && add_step(out, STEP_INDEX, i)) ||
            nowhere(out, n->type);

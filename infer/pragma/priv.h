@@ -2,6 +2,7 @@
 #ifndef HPC_PRAGMA_PRIV_H
 #define HPC_PRAGMA_PRIV_H
 
+#include "infer/pragma/answer.h"
 #include "infer/pragma/text.h"
 
 /* ---- what an iteration does ------------------------------------------------------------------ */
@@ -51,20 +52,12 @@ typedef struct loop_head {
     uint32_t reason_line;
 } loop_head;
 
-typedef struct found { /* evidence and assumptions in the making */
-    hpc_evidence *evidence;
-    hpc_assumption *assumption;
-    int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
-    bool runs; /* a check reads memory that the loop reads only where it runs */
-} found;
-
-enum { OP_MIN = 'm', OP_MAX = 'M', OP_MIXED = 1 };
-
 /* ---- one loop under study -------------------------------------------------------------------- */
 typedef struct study {
     const hpc_tree *t; /* of the program */
     const program *program;
     prover prover[1];
+    answer answer[1];
     int rc; /* the first failure of memory; all goes on, and is thrown away */
     int32_t loop, function;
     loop_head head;
@@ -86,16 +79,13 @@ typedef struct study {
     int32_t switches;         /* within the innermost loop */
     int32_t choices;          /* conditions that numbers were chosen by */
     int64_t visits;           /* calls of value_of() */
-    found found;
-    bool unknown, unsafe;
-    bool reorders; /* sums of floating-point numbers */
-    double cost;   /* of one iteration, in simple operations */
-    bool guessed;  /* it holds a loop that counts to what is not known */
-    bool uneven;   /* iterations differ much in cost: where, and why */
+    bool reorders;            /* sums of floating-point numbers */
+    double cost;              /* of one iteration, in simple operations */
+    bool guessed;             /* it holds a loop that counts to what is not known */
+    bool uneven;              /* iterations differ much in cost: where, and why */
     int32_t uneven_at;
     const char *uneven_why;
     int32_t resolving;
-    bool quiet; /* looks at values without noting that they are read */
     struct store *stores;
     int64_t stores_n, stores_cap;
     int32_t indexing; /* an index is being looked at */
@@ -104,7 +94,6 @@ typedef struct study {
     const place *self;            /* and what its object is; NULL: that of the function itself */
     int32_t inlining, inlined_at; /* how many such calls there are around; the outermost */
     var_state *broken;            /* the state where the switch that is walked is left */
-    int32_t sure, sure_other;     /* two accesses that are known to meet; 0: none was found */
 } study;
 
 /* ---- find.c: one loop, from its tree to accesses and states ---- */
@@ -176,40 +165,15 @@ typedef struct reduction {
     int32_t other;  /* a further condition or value that is read, or 0 */
 } reduction;
 bool reduction_match(reduction *out, const hpc_tree *t, int32_t statement);
-const char *reduction_name(uint8_t op);
 
-/* ---- scalar.c, memory.c, say.c ---- */
-typedef struct clauses { /* names, apart by ", " */
-    hpc_buf privates, last, conditional, linear, shared;
-    struct {
-        uint8_t op;
-        hpc_buf names;
-    } reduction[9];
-    int n;
-} clauses;
-void clauses_release(clauses *c);
-void scalars_judge(study *s, clauses *c);
-void memory_judge(study *s, clauses *c);
-void clauses_add(hpc_buf *b, const char *name);
-void clauses_reduce(clauses *c, uint8_t op, const char *name);
-/* Whether a variable's value may be read behind the loop, or before it in a loop around it. */
+/* ---- scalar.c, memory.c ----
+ * Both add evidence, assumptions and clauses to the answer. */
+void scalars_judge(study *s);
+void memory_judge(study *s);
+/* Whether a variable's value may be read after the loop, or by a later entry of it. */
 bool is_live(const study *s, int32_t symbol);
-void value_is_least(study *s, const poly *v, const poly *a, const poly *b);
-void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b);
-void say(study *s, const char *kind, int32_t node, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* The accesses of two nodes may overlap. */
-void say_alias(study *s, int32_t a, int32_t b, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void assume(study *s, const char *text, const char *check);
-/* Not where `stronger` is assumed, and in the place of `weaker`; each may be NULL. */
-void assume_instead(study *s, const char *text, const char *check, const char *stronger,
-                    const char *weaker);
-/* As the loop spells it: "total", "ns::total". */
+
+/* The name as the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const study *s, int32_t symbol);
 
 #endif

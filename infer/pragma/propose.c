@@ -69,7 +69,7 @@ static const char *directive(study *s, const clauses *c, const proposal *p, bool
     hpc_buf_text(&b, schedule_of(s, p));
     if (p->target && p->maps.n > 0) hpc_buf_text(&b, p->maps.data);
     const char *kept = b.failed ? NULL : hpc_arena_text(s->program->out, "%s", b.data);
-    if (!kept) s->rc = HPC_E_NOMEM;
+    if (!kept) answer_fail(s->answer, HPC_E_NOMEM);
     hpc_buf_release(&b);
     return kept;
 }
@@ -87,15 +87,16 @@ static bool is_small(study *s)
 
 static void say_small(study *s)
 {
-    say(s, "cost", s->loop, "%.0f iterations of about %.0f operations are too few to pay",
-        nest_trips(s, &s->head), s->cost + 2);
+    answer_note(s->answer, "cost", s->loop,
+                "%.0f iterations of about %.0f operations are too few to pay",
+                nest_trips(s, &s->head), s->cost + 2);
 }
 
 /* Why iterations are dealt out as threads ask for them. */
 static void say_uneven(study *s)
 {
     if (!s->uneven || !s->uneven_why) return;
-    say(s, "cost", s->uneven_at, "iterations differ in cost: %s", s->uneven_why);
+    answer_note(s->answer, "cost", s->uneven_at, "iterations differ in cost: %s", s->uneven_why);
 }
 
 /* ---- bodies -------------------------------------------------------------------------------------
@@ -171,14 +172,14 @@ static void choose(proposal *p, study *s, const clauses *c, const hpc_pragma_opt
     p->simd = o->simd && !p->target && vector_fits(s, c);
 }
 
-/* Vectors for a reduction that threads do not pay for. Evidence stays as it is. */
+/* Vectors for a reduction for which threads do not pay. Adds no evidence. */
 static void propose_vector(hpc_pragma_loop *out, study *s, const clauses *c)
 {
     const proposal vector = {.collapse = 1, .simd = true};
-    const int64_t evidence_n = s->found.evidence_n;
     if (!out->idle || c->n == 0) return;
+    bool was = answer_mute(s->answer, true);
     if (vector_fits(s, c)) out->vector = directive(s, c, &vector, false);
-    s->found.evidence_n = evidence_n;
+    answer_mute(s->answer, was);
 }
 
 /* A kernel, or a lambda in one. */
@@ -196,11 +197,11 @@ void propose(hpc_pragma_loop *out, study *s, const clauses *c, const hpc_pragma_
     const proposal plain = {.collapse = 1, .threads = true};
     proposal p = plain;
     out->small = is_small(s);
-    if (s->found.evidence_n == 0 && (!out->small || s->guessed))
-        say(s, "dependence", s->loop,
-            s->found.assumptions_n > 0
-                ? "iterations do not conflict in memory if the assumptions hold"
-                : "iterations do not conflict in memory");
+    if (s->answer->evidence_n == 0 && (!out->small || s->guessed))
+        answer_note(s->answer, "dependence", s->loop,
+                    s->answer->assumptions_n > 0
+                        ? "iterations do not conflict in memory if the assumptions hold"
+                        : "iterations do not conflict in memory");
     if (runs_on_gpu(s)) {
         out->pragma = directive(s, c, &plain, o->default_none);
         out->idle = "each thread of a GPU runs it";

@@ -156,11 +156,3 @@ bool reduction_match(reduction *out, const hpc_tree *t, int32_t i)
     *out = (reduction){.op = '+', .target = hpc_tree_first(t, i), .value = -1};
     return out->target != 0;
 }
-
-const char *reduction_name(uint8_t op)
-{
-    static const char *const names[128] = {
-        ['+'] = "+",         ['*'] = "*",        ['&'] = "&",      ['|'] = "|",     ['^'] = "^",
-        [HPC_OP_AND] = "&&", [HPC_OP_OR] = "||", [OP_MIN] = "min", [OP_MAX] = "max"};
-    return op < 128 && names[op] ? names[op] : "?";
-}

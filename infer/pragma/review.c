@@ -190,26 +190,26 @@ static bool is_of_all(const review *r, int32_t node)
 static void review_memory(review *r, const clauses *alone)
 {
     study *s = r->s;
-    clauses c = {0};
+    const answer *a = s->answer;
+    const clauses *c = &a->clauses;
     set_aside(r, alone);
-    memory_judge(s, &c);
-    bool sure = s->sure && is_of_all(r, s->sure) && is_of_all(r, s->sure_other);
+    memory_judge(s);
+    bool sure = a->conflict && is_of_all(r, a->conflict) && is_of_all(r, a->conflict_other);
     bool bound = r->binds || r->region;
-    if (sure && bound && !r->clauses.has_if && !review_under_condition(r, s->sure, false) &&
-        !review_under_condition(r, s->sure_other, false))
-        review_wrong(r, HPC_EXISTING_RACY, s->sure, "%s is the same in another iteration",
-                     node_text(s->program, s->sure));
-    else if (c.reduction[0].names.n > 0 && bound && r->binds)
+    if (sure && bound && !r->clauses.has_if && !review_under_condition(r, a->conflict, false) &&
+        !review_under_condition(r, a->conflict_other, false))
+        review_wrong(r, HPC_EXISTING_RACY, a->conflict, "%s is the same in another iteration",
+                     node_text(s->program, a->conflict));
+    else if (c->reduction[0].names.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
-                     c.reduction[0].names.data);
-    else if (c.privates.n > 0 && bound && r->binds)
+                     c->reduction[0].names.data);
+    else if (c->privates.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node, "all threads write %s: private is missing",
-                     c.privates.data);
-    else if (s->unsafe || s->unknown || s->found.assumptions_n > 0 || c.n > 0 ||
-             c.privates.n + c.last.n + c.conditional.n + c.linear.n > 0)
+                     c->privates.data);
+    else if (a->unsafe || a->unknown || a->assumptions_n > 0 || c->n > 0 ||
+             c->privates.n + c->last.n + c->conditional.n + c->linear.n > 0)
         r->unproven = true;
-    clauses_release(&c);
 }
 
 /* ---- one loop after the other ------------------------------------------------------------------
@@ -221,7 +221,9 @@ static int alone_of(clauses *out, const review *r, int32_t loop)
     study s;
     int rc, failed;
     TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
-    if (study_walk(&s)) memory_judge(&s, out);
+    if (study_walk(&s)) memory_judge(&s);
+    *out = s.answer->clauses;
+    s.answer->clauses = (clauses){0};
 out:
     failed = study_end(&s);
     return rc < 0 ? rc : failed;

@@ -105,28 +105,29 @@ bool is_live(const study *s, int32_t symbol)
 /* ---- verdicts -----------------------------------------------------------------------------------
  */
 
-static void name_shared(study *s, clauses *c, const slot *x)
+static void name_shared(study *s, const slot *x)
 {
     const char *name = symbol_name(s->t, x->symbol);
     bool live = is_live(s, x->symbol);
     bool global = !(s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL);
     if (x->escaped && x->writes_n == 0 && !x->update) {
-        say_unknown(s, "scalar", x->plain_read >= 0 ? x->plain_read : s->loop,
-                    "the address of %s is taken", name);
+        answer_unknown(s->answer, "scalar", x->plain_read >= 0 ? x->plain_read : s->loop,
+                       "the address of %s is taken", name);
         return;
     }
     if (!live) {
-        clauses_add(&c->privates, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write,
-            "%s is assigned before it is read: each thread gets a private copy", name);
+        clauses_add(&s->answer->clauses.privates, name_in_clause(s, x->symbol));
+        answer_note(s->answer, "scalar", x->write,
+                    "%s is assigned before it is read: each thread gets a private copy", name);
     } else if (x->always) {
-        clauses_add(&c->last, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write, "%s keeps the value from the last iteration%s", name,
-            global ? ", because it outlives the function" : "");
+        clauses_add(&s->answer->clauses.last, name_in_clause(s, x->symbol));
+        answer_note(s->answer, "scalar", x->write, "%s keeps the value from the last iteration%s",
+                    name, global ? ", because it outlives the function" : "");
     } else {
-        clauses_add(&c->conditional, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write,
-            "%s keeps the value from its last assignment, which may be in any iteration", name);
+        clauses_add(&s->answer->clauses.conditional, name_in_clause(s, x->symbol));
+        answer_note(s->answer, "scalar", x->write,
+                    "%s keeps the value from its last assignment, which may be in any iteration",
+                    name);
     }
 }
 
@@ -135,22 +136,23 @@ static bool sums_floats(const study *s, int32_t type, uint8_t op)
     return kind_of(s->t, type) == HPC_TYPE_FLOAT && (op == '+' || op == '*');
 }
 
-static void reduce(study *s, clauses *c, const slot *x)
+static void reduce(study *s, const slot *x)
 {
     const char *name = symbol_name(s->t, x->symbol);
     int32_t type = s->t->symbol[x->symbol].type;
     bool bits = x->update == '&' || x->update == '|' || x->update == '^';
     if (bits && kind_of(s->t, type) == HPC_TYPE_FLOAT) {
-        say_unknown(s, "reduction", x->update_write, "%s is not an integer", name);
+        answer_unknown(s->answer, "reduction", x->update_write, "%s is not an integer", name);
         return;
     }
-    clauses_reduce(c, x->update, name_in_clause(s, x->symbol));
-    say(s, "reduction", x->update_write, "%s is only updated with %s%s", name,
-        reduction_name(x->update),
-        sums_floats(s, type, x->update) ? "; the order of floating-point operations changes" : "");
+    clauses_reduce(&s->answer->clauses, x->update, name_in_clause(s, x->symbol));
+    answer_note(s->answer, "reduction", x->update_write, "%s is only updated with %s%s", name,
+                reduction_name(x->update),
+                sums_floats(s, type, x->update) ? "; the order of floating-point operations changes"
+                                                : "");
 }
 
-static void induct(study *s, clauses *c, const slot *x)
+static void induct(study *s, const slot *x)
 {
     spelling b = {.s = s};
     int64_t one;
@@ -160,14 +162,15 @@ static void induct(study *s, clauses *c, const slot *x)
         spell_number(&b, x->stride);
     }
     if (b.text.failed)
-        s->rc = b.text.failed;
+        answer_fail(s->answer, b.text.failed);
     else if (b.failed || b.runs)
-        say_unknown(s, "scalar", x->step_node, "the step of %s cannot be expressed before the loop",
-                    symbol_name(s->t, x->symbol));
+        answer_unknown(s->answer, "scalar", x->step_node,
+                       "the step of %s cannot be expressed before the loop",
+                       symbol_name(s->t, x->symbol));
     else
-        clauses_add(&c->linear, b.text.data);
-    say(s, "scalar", x->step_node, "%s advances by the same step in each iteration",
-        symbol_name(s->t, x->symbol));
+        clauses_add(&s->answer->clauses.linear, b.text.data);
+    answer_note(s->answer, "scalar", x->step_node, "%s advances by the same step in each iteration",
+                symbol_name(s->t, x->symbol));
     hpc_buf_release(&b.text);
 }
 
@@ -182,15 +185,15 @@ static void against_memory(study *s, const slot *x)
         hpc_buf b = {0};
         if (relate(s, &mine, &s->item[i].place) != RELATION_MAYBE) continue;
         if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place) != KIN_NONE) {
-            say_unknown(s, "alias", s->item[i].node, "%s may be %s",
-                        node_text(s->program, s->item[i].node), symbol_name(s->t, x->symbol));
+            answer_unknown(s->answer, "alias", s->item[i].node, "%s may be %s",
+                           node_text(s->program, s->item[i].node), symbol_name(s->t, x->symbol));
             continue;
         }
         atom_text(&b, s->prover, s->program, s->item[i].place.base);
         if (!b.failed) {
             const char *text = hpc_arena_text(s->program->out, "%s does not point to %s", b.data,
                                               symbol_name(s->t, x->symbol));
-            if (text) assume(s, text, NULL);
+            if (text) answer_assume(s->answer, text, NULL);
         }
         hpc_buf_release(&b);
     }
@@ -202,63 +205,64 @@ static bool is_static_member(const study *s, int32_t symbol)
     return (v->flags & HPC_SYMBOL_STATIC) && s->t->name[v->scope] != '\0';
 }
 
-static void judge(study *s, clauses *c, const slot *x)
+static void judge(study *s, const slot *x)
 {
     const char *name = symbol_name(s->t, x->symbol);
     bool thread = s->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
     int32_t type = s->t->symbol[x->symbol].type;
     uint8_t flags = type >= 0 ? s->t->type[type].flags : 0;
     if (flags & HPC_TYPE_VOLATILE) {
-        say_unsafe(s, "memory", x->write, "%s is volatile: its accesses must keep their order",
-                   name);
+        answer_unsafe(s->answer, "memory", x->write,
+                      "%s is volatile: its accesses must keep their order", name);
     } else if (flags & HPC_TYPE_ATOMIC) {
-        say_unsafe(s, "dependence", x->write, "%s is atomic, but its value depends on the order",
-                   name);
+        answer_unsafe(s->answer, "dependence", x->write,
+                      "%s is atomic, but its value depends on the order", name);
     } else if (thread) {
-        say_unknown(s, "scalar", x->write, "%s is thread-local", name);
+        answer_unknown(s->answer, "scalar", x->write, "%s is thread-local", name);
     } else if (is_static_member(s, x->symbol)) {
-        say_unknown(s, "scalar", x->write >= 0 ? x->write : x->update_write,
-                    "%s is a static member, which cannot appear in a clause", name);
+        answer_unknown(s->answer, "scalar", x->write >= 0 ? x->write : x->update_write,
+                       "%s is a static member, which cannot appear in a clause", name);
     } else if (x->stride) {
         if (x->exposed >= 0 || x->update == OP_MIXED)
-            say_unsafe(s, "dependence", x->step_node,
-                       "%s carries a value from one iteration to the next", name);
+            answer_unsafe(s->answer, "dependence", x->step_node,
+                          "%s carries a value from one iteration to the next", name);
         else if (x->plain_read < 0 &&
                  kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
-            clauses_reduce(c, '+', name_in_clause(s, x->symbol));
+            clauses_reduce(&s->answer->clauses, '+', name_in_clause(s, x->symbol));
         else
-            induct(s, c, x);
+            induct(s, x);
     } else if (x->exposed >= 0 && x->write >= 0) {
-        say_unsafe(s, "dependence", x->exposed,
-                   "%s is read here before this iteration assigns it (line %u): it carries a value "
-                   "from one iteration to the next",
-                   name, s->t->node[x->write].line);
+        answer_unsafe(
+            s->answer, "dependence", x->exposed,
+            "%s is read here before this iteration assigns it (line %u): it carries a value "
+            "from one iteration to the next",
+            name, s->t->node[x->write].line);
     } else if (x->update == 0 && x->write >= 0) {
-        name_shared(s, c, x);
+        name_shared(s, x);
     } else if (x->update == OP_MIXED) {
-        say_unsafe(s, "dependence", x->update_write, "%s is updated with different operators",
-                   name);
+        answer_unsafe(s->answer, "dependence", x->update_write,
+                      "%s is updated with different operators", name);
     } else if (x->update && (x->plain_read >= 0 || x->write >= 0)) {
-        say_unsafe(s, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
-                   "%s is used here, but it is also updated with %s (line %u)", name,
-                   reduction_name(x->update), s->t->node[x->update_write].line);
+        answer_unsafe(s->answer, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
+                      "%s is used here, but it is also updated with %s (line %u)", name,
+                      reduction_name(x->update), s->t->node[x->update_write].line);
     } else if (x->update) {
-        reduce(s, c, x);
+        reduce(s, x);
     } else if (x->escaped) {
-        say_unknown(s, "scalar", s->loop, "the address of %s is taken", name);
+        answer_unknown(s->answer, "scalar", s->loop, "the address of %s is taken", name);
     }
     against_memory(s, x);
 }
 
-void scalars_judge(study *s, clauses *c)
+void scalars_judge(study *s)
 {
     for (int32_t k = 0; k < s->slots_n; k++) {
         const slot *x = &s->slots[k];
         if (x->symbol == s->head.symbol) {
             if (!s->head.own && is_live(s, x->symbol))
-                clauses_add(&c->last, symbol_name(s->t, x->symbol));
+                clauses_add(&s->answer->clauses.last, symbol_name(s->t, x->symbol));
             continue;
         }
-        if (!x->inside) judge(s, c, x);
+        if (!x->inside) judge(s, x);
     }
 }

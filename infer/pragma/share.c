@@ -30,8 +30,9 @@ static bool is_named(const clauses *c, const char *name)
     return false;
 }
 
-void share_rest(study *s, clauses *c)
+void share_rest(study *s)
 {
+    clauses *c = &s->answer->clauses;
     const hpc_tree *t = s->t;
     for (int32_t i = s->loop; i < t->node[s->loop].end; i++) {
         int32_t v = t->node[i].kind == HPC_TREE_NAME ? t->node[i].symbol : -1;

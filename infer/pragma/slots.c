@@ -151,9 +151,9 @@ static const poly *step_of(study *s, int32_t i)
             return NULL;
         if (t->node[k].kind == HPC_TREE_NAME && slot_index(s, t->node[k].symbol) >= 0) return NULL;
     }
-    s->quiet = true;
+    answer_mute(s->answer, true);
     const poly *p = value_of(s, by);
-    s->quiet = false;
+    answer_mute(s->answer, false);
     return down ? poly_scaled(s->prover, p, -1) : p;
 }
 
@@ -193,4 +193,22 @@ void slots_step(study *s)
 {
     if (!s->head.body || has_continue(s->t, s->head.body)) return;
     for (int32_t k = 0; k < s->slots_n; k++) find_induction(s, &s->slots[k]);
+}
+
+/* ---- names ---- */
+
+const char *name_in_clause(const study *s, int32_t symbol)
+{
+    const hpc_tree *t = s->t;
+    const char *name = symbol_name(s->t, symbol);
+    size_t n = strlen(name);
+    for (int32_t i = s->loop; i < t->node[s->loop].end; i++) {
+        const hpc_tree_node *x = &t->node[i];
+        if (x->kind != HPC_TREE_NAME || x->symbol != symbol || (x->flags & HPC_TREE_MACRO))
+            continue;
+        const char *text = node_text(s->program, i), *end = text + strlen(text);
+        bool whole = (size_t)(end - text) > n + 2 && strcmp(end - n, name) == 0;
+        return whole && strncmp(end - n - 2, "::", 2) == 0 ? text : name;
+    }
+    return name;
 }

@@ -149,15 +149,15 @@ static bool is_read_first(study *s, const place *object)
     const hpc_tree *t = s->t;
     int32_t first = hpc_tree_child(t, s->loop, 0);
     const double cost = s->cost;
-    bool yes = false, quiet = s->quiet;
+    bool yes = false;
     if (t->node[s->loop].kind != HPC_TREE_FOR) return false;
-    s->quiet = true;
+    const bool quiet = answer_mute(s->answer, true);
     for (int32_t i = first; i < t->node[first].end && !yes; i++) {
         place p;
         if (t->node[i].kind != HPC_TREE_INDEX && t->node[i].kind != HPC_TREE_MEMBER) continue;
         yes = is_always_read(s, i) && place_of(&p, s, i) && is_within(object, p);
     }
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     s->cost = cost;
     return yes;
 }
@@ -240,9 +240,9 @@ bool has_wide_index(const study *s, const access *a)
 
 const char *spelled(spelling *x)
 {
-    if (x->text.failed) x->s->rc = x->text.failed;
+    if (x->text.failed) answer_fail(x->s->answer, x->text.failed);
     if (x->failed || x->text.failed || x->text.n == 0) return NULL;
-    x->s->found.runs |= x->runs;
+    if (x->runs) answer_reads_loop(x->s->answer);
     return x->text.data;
 }
 
@@ -465,16 +465,15 @@ static int32_t typed_cast(spelling *x, const atom *as)
 {
     study *s = x->s;
     const hpc_tree *t = s->t;
-    const bool quiet = s->quiet;
     int32_t best = -1;
-    s->quiet = true;
+    const bool quiet = answer_mute(s->answer, true);
     for (int32_t i = s->function; i < t->node[s->loop].end && best < 0; i++) {
         const hpc_tree_node *n = &t->node[i];
         if (n->kind != HPC_TREE_CAST || kind_of(t, n->type) != HPC_TYPE_POINTER) continue;
         if (!is_same_type(t, t->type[n->type].to, as->node) || !names_are_visible(s, i)) continue;
         if (poly_equal(value_of(s, i), poly_atom(s->prover, as->of))) best = i;
     }
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     return best;
 }
 

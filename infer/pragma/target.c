@@ -29,7 +29,8 @@ typedef struct mapping {
 static bool refuse(mapping *m, int32_t node, const char *what, const char *name)
 {
     if (!m->failed)
-        say(m->s, "memory", node, "no target: %s%s%s", name ? name : "", name ? " " : "", what);
+        answer_note(m->s->answer, "memory", node, "no target: %s%s%s", name ? name : "",
+                    name ? " " : "", what);
     m->failed = true;
     return false;
 }
@@ -84,9 +85,9 @@ static bool is_certain(mapping *m, const access *a)
     for (int32_t up = t->node[a->node].parent; up > s->loop; up = t->node[up].parent) {
         loop_head h;
         if (!is_loop(t->node[up].kind) || a->node < hpc_tree_child(t, up, 3)) continue;
-        s->quiet = true;
+        answer_mute(s->answer, true);
         head_read(&h, s, up);
-        s->quiet = false;
+        answer_mute(s->answer, false);
         if (h.reason || h.symbol < 0 || !is_by_one(h.stride) || !nest_is_settled(s, &h))
             return false;
         const poly *count = poly_plus(s->prover, poly_less(s->prover, h.hi, h.lo), 1);
@@ -365,7 +366,7 @@ static void assume_maps_apart(mapping *m)
                                               base_name(s, x->base), base_name(s, y->base)),
                        *weak =
                            text ? hpc_arena_text(s->program->out, "%s, or are equal", text) : NULL;
-            if (weak) assume_instead(s, text, NULL, text, weak);
+            if (weak) answer_assume_instead(s->answer, text, NULL, text, weak);
         }
 }
 
@@ -398,11 +399,11 @@ static void put_maps(hpc_buf *out, const mapping *m, const clauses *c)
         for (int k = 0; kind == 2 && k < c->n; k++)
             hpc_buf_printf(&b, "%s%s", b.n ? ", " : "", c->reduction[k].names.data);
         if (b.n > 0) hpc_buf_printf(out, " map(%s: %s)", names[kind], b.data);
-        if (b.failed) m->s->rc = HPC_E_NOMEM;
+        if (b.failed) answer_fail(m->s->answer, HPC_E_NOMEM);
         hpc_buf_release(&b);
     }
     if (m->runs.n > 0) hpc_buf_printf(out, " if(target: %s)", m->runs.data);
-    if (out->failed || m->runs.failed) m->s->rc = HPC_E_NOMEM;
+    if (out->failed || m->runs.failed) answer_fail(m->s->answer, HPC_E_NOMEM);
 }
 
 static bool is_fit(mapping *m, const clauses *c)

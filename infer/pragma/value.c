@@ -37,7 +37,7 @@ const poly *slot_read(study *s, int32_t k, int32_t node)
         access_everything(s, node);
         return poly_atom(s->prover, atom_opaque(s->prover, node));
     }
-    if (!s->quiet) {
+    if (!s->answer->muted) {
         if (!s->now[k].assigned && !x->inside && x->exposed < 0) x->exposed = node;
         bool steps = x->step_node >= 0 && node > x->step_node &&
                      node < s->t->node[x->step_node].end && is_statement(s->t, x->step_node);
@@ -145,10 +145,11 @@ static bool is_volatile(const study *s, const place *p)
 /* A whole array is no access: its elements are. */
 void access_add(study *s, const place *p, int32_t node, bool write, uint8_t update)
 {
-    if (s->quiet || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
+    if (s->answer->muted || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
     if (is_volatile(s, p))
-        say_unsafe(s, "memory", node, "%s is volatile: its accesses must keep their order",
-                   node_text(s->program, node));
+        answer_unsafe(s->answer, "memory", node,
+                      "%s is volatile: its accesses must keep their order",
+                      node_text(s->program, node));
     if (write && may_refer(s, p)) access_everything(s, node);
     if (base_is_private(s, p)) return;
     const atom *base = p->base < 0 ? NULL : &s->prover->atoms[p->base];
@@ -161,8 +162,8 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
         return;
     }
     if (s->n == ACCESSES_MOST)
-        say_unknown(s, "form", s->loop, "the loop is too large: more than %d accesses",
-                    ACCESSES_MOST);
+        answer_unknown(s->answer, "form", s->loop, "the loop is too large: more than %d accesses",
+                       ACCESSES_MOST);
     if (s->n >= ACCESSES_MOST || hpc_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item) < 0) return;
     s->item[s->n++] = (access){.place = *p,
                                .node = s->inlining ? s->inlined_at : node,
@@ -175,9 +176,9 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
 
 void access_everything(study *s, int32_t node)
 {
-    if (!s->quiet)
-        say_unknown(s, "memory", node, "the memory that %s reads or writes is unknown",
-                    node_text(s->program, node));
+    if (!s->answer->muted)
+        answer_unknown(s->answer, "memory", node, "the memory that %s reads or writes is unknown",
+                       node_text(s->program, node));
 }
 
 void store_to(study *s, int32_t lvalue, const poly *v, int32_t node)
@@ -269,12 +270,11 @@ const poly *settled_value(study *s, int32_t v)
                 (kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4);
     if (wide && s->resolving < RESOLVE_MOST) e = only_value(s, v);
     if (!e || !is_settled(s, e)) return poly_atom(s->prover, atom_symbol(s->prover, v));
-    bool quiet = s->quiet;
-    s->quiet = true;
+    bool quiet = answer_mute(s->answer, true);
     s->resolving++;
     const poly *p = value_of(s, e);
     s->resolving--;
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     return p ? p : poly_atom(s->prover, atom_symbol(s->prover, v));
 }
 
@@ -291,9 +291,9 @@ static const poly *value_of_name(study *s, int32_t e)
         return poly_number(s->prover, x->value);
     if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s->prover, atom_opaque(s->prover, e));
     int32_t k = slot_index(s, v);
-    if (k >= 0 && s->inlining && !s->quiet)
-        say_unsafe(s, "call", s->inlined_at, "%s reads %s, which the loop assigns",
-                   node_text(s->program, s->inlined_at), symbol_name(s->t, v));
+    if (k >= 0 && s->inlining && !s->answer->muted)
+        answer_unsafe(s->answer, "call", s->inlined_at, "%s reads %s, which the loop assigns",
+                      node_text(s->program, s->inlined_at), symbol_name(s->t, v));
     if (k >= 0) return slot_read(s, k, e);
     place p = {.base = atom_object(s->prover, v), .type = bare_type(t, x->type)};
     uint8_t kind = kind_of(t, x->type);
@@ -315,7 +315,7 @@ static bool may_wrap(study *s, int32_t e)
     if (s->indexing == 0) return false;
     const char *text = hpc_arena_text(s->program->out, "%s stays within its unsigned type",
                                       node_text(s->program, e));
-    if (text && !s->quiet) assume(s, text, NULL);
+    if (text && !s->answer->muted) answer_assume(s->answer, text, NULL);
     return text != NULL;
 }
 
@@ -441,13 +441,13 @@ static const poly *value_of_assign(study *s, int32_t e)
 }
 
 /* a < b ? a : b is not above either, and a > b ? a : b is not below. */
-void value_is_least(study *s, const poly *v, const poly *a, const poly *b)
+static void value_is_least(study *s, const poly *v, const poly *a, const poly *b)
 {
     s->facts = fact_add(s->prover, fact_add(s->prover, s->facts, poly_less(s->prover, a, v)),
                         poly_less(s->prover, b, v));
 }
 
-void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b)
+static void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b)
 {
     s->facts = fact_add(s->prover, fact_add(s->prover, s->facts, poly_less(s->prover, v, a)),
                         poly_less(s->prover, v, b));
@@ -513,12 +513,7 @@ static const poly *value_of_parts(study *s, int32_t e)
 /* Calls are looked into wherever they stand, and so on within them. */
 static bool is_too_much(study *s)
 {
-    if (++s->visits == VISITS_MOST) {
-        const bool quiet = s->quiet;
-        s->quiet = false;
-        say_unknown(s, "form", s->loop, "the loop is too large");
-        s->quiet = quiet;
-    }
+    if (++s->visits == VISITS_MOST) answer_too_large(s->answer, s->loop);
     return s->visits >= VISITS_MOST;
 }
 
@@ -549,17 +544,17 @@ const poly *value_of(study *s, int32_t e)
     case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s->prover, atom_fresh(s->prover, e));
     case HPC_TREE_CONSTRUCT: return call_value(s, e);
     case HPC_TREE_LAMBDA:
-        say_unknown(s, "call", e, "the body of a lambda is not analysed");
+        answer_unknown(s->answer, "call", e, "the body of a lambda is not analysed");
         return NULL;
     case HPC_TREE_DELETE:
-        say_unknown(s, "memory", e, "memory is freed");
+        answer_unknown(s->answer, "memory", e, "memory is freed");
         return value_of_parts(s, e);
     case HPC_TREE_THROW:
-        say_unsafe(s, "control", e, "an exception may leave the loop");
+        answer_unsafe(s->answer, "control", e, "an exception may leave the loop");
         return value_of_parts(s, e);
     case HPC_TREE_OTHER:
     case HPC_TREE_ASM:
-        say_unknown(s, "form", e, "%s is not analysed", node_text(s->program, e));
+        answer_unknown(s->answer, "form", e, "%s is not analysed", node_text(s->program, e));
         return value_of_parts(s, e);
     default: return value_of_parts(s, e);
     }

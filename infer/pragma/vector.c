@@ -56,14 +56,14 @@ bool vector_fits(study *s, const clauses *c)
     double trips = nest_trips(s, &s->head);
     if (!is_innermost(s)) return false;
     if (!propose_is_plain(&why, &node, s, true)) {
-        say(s, "form", node, "no vectors: %s", why);
+        answer_note(s->answer, "form", node, "no vectors: %s", why);
         return false;
     }
     for (int64_t i = 0; i < s->n; i++)
         if (!is_near(s, &s->item[i])) {
-            say(s, "form", s->item[i].node,
-                "no vectors: successive iterations of %s are not adjacent in memory",
-                node_text(s->program, s->item[i].node));
+            answer_note(s->answer, "form", s->item[i].node,
+                        "no vectors: successive iterations of %s are not adjacent in memory",
+                        node_text(s->program, s->item[i].node));
             return false;
         }
     why = trips >= 0 && trips < TRIPS_LEAST ? "it has too few iterations"
@@ -72,6 +72,6 @@ bool vector_fits(study *s, const clauses *c)
               ? "a variable advances, or is assigned under a condition"
           : sums_arrays(c) ? "an array is reduced"
                            : NULL;
-    if (why) say(s, "form", s->loop, "no vectors: %s", why);
+    if (why) answer_note(s->answer, "form", s->loop, "no vectors: %s", why);
     return !why;
 }

@@ -59,7 +59,8 @@ static void declare(study *s, int32_t i)
     if (t->node[i].kind != HPC_TREE_VARIABLE) return;
     if (v >= 0 && (t->symbol[v].flags & HPC_SYMBOL_STATIC) &&
         !(t->symbol[v].flags & HPC_SYMBOL_KNOWN))
-        say_unsafe(s, "scalar", i, "%s is static: all iterations share it", symbol_name(s->t, v));
+        answer_unsafe(s->answer, "scalar", i, "%s is static: all iterations share it",
+                      symbol_name(s->t, v));
     if (k >= 0 && kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE) {
         if (first)
             place_of(&p, s, first);
@@ -102,10 +103,10 @@ static bool walk_atomic(study *s, int32_t i, const reduction *r)
     if (s->t->node[i].kind == HPC_TREE_IF) return false;
     if (s->t->node[i].kind == HPC_TREE_ASSIGN && s->t->node[i].op == '=') return false;
     if (r->value >= 0) value_of(s, r->value);
-    s->quiet = true;
+    answer_mute(s->answer, true);
     place_of(&p, s, r->target);
-    s->quiet = false;
-    say(s, "memory", i, "%s is one atomic operation", node_text(s->program, i));
+    answer_mute(s->answer, false);
+    answer_note(s->answer, "memory", i, "%s is one atomic operation", node_text(s->program, i));
     return p.base >= 0;
 }
 
@@ -425,11 +426,10 @@ static void walk_uncounted(study *s, int32_t loop)
 static void walk_inner(study *s, int32_t loop)
 {
     loop_head h;
-    bool quiet = s->quiet;
-    s->quiet = true; /* whether it is counted at all */
+    bool quiet = answer_mute(s->answer, true); /* whether it is counted at all */
     var_state *before = state_copy(s, s->now);
     head_read(&h, s, loop);
-    s->quiet = quiet;
+    answer_mute(s->answer, quiet);
     s->now = before;
     if (h.reason || !h.body) {
         walk_uncounted(s, loop);
@@ -475,7 +475,7 @@ static void walk_jump(study *s, int32_t i)
 {
     switch (s->t->node[i].kind) {
     case HPC_TREE_BREAK:
-        if (s->breakable == 0) say_unsafe(s, "control", i, "break leaves the loop");
+        if (s->breakable == 0) answer_unsafe(s->answer, "control", i, "break leaves the loop");
         if (s->switches > 0) {
             if (s->broken)
                 state_join(s, s->broken, s->now);
@@ -488,9 +488,9 @@ static void walk_jump(study *s, int32_t i)
     case HPC_TREE_CONTINUE: leave(s); break;
     case HPC_TREE_RETURN:
         for (int32_t c = hpc_tree_first(s->t, i); c; c = hpc_tree_next(s->t, c)) value_of(s, c);
-        say_unsafe(s, "control", i, "return leaves the loop");
+        answer_unsafe(s->answer, "control", i, "return leaves the loop");
         break;
-    default: say_unsafe(s, "control", i, "goto: its target is not analysed");
+    default: answer_unsafe(s->answer, "control", i, "goto: its target is not analysed");
     }
 }
 
@@ -516,7 +516,7 @@ void walk_statement(study *s, int32_t i)
         int32_t last = 0;
         for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c)) last = c;
         if (n->kind == HPC_TREE_LABEL)
-            say_unknown(s, "control", i, "a label: gotos are not analysed");
+            answer_unknown(s->answer, "control", i, "a label: gotos are not analysed");
         if (last) walk_statement(s, last);
         break;
     }
