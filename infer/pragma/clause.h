@@ -4,7 +4,7 @@
 #ifndef HPC_PRAGMA_CLAUSE_H
 #define HPC_PRAGMA_CLAUSE_H
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/answer.h"
 
 typedef enum clause_kind {
     CLAUSE_PRIVATE,

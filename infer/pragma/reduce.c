@@ -2,9 +2,9 @@
  * reduce.c: statements that fold a value into a variable: x += e, x = e * x, if (e < x) x = e,
  * x = fmax(x, e), x = x < e ? x : e, ok = ok && e.
  */
-#include <string.h>
+#include "infer/pragma/reduce.h"
 
-#include "infer/pragma/priv.h"
+#include <string.h>
 
 /* Whether an expression holds another one anywhere. */
 static bool holds(const hpc_tree *t, int32_t e, int32_t what)

@@ -6,22 +6,12 @@
  * know better (that pointers are apart, that an index never repeats, that a branch is taken once)
  * and what other directives may take care of leaves it unproven.
  */
+#include "infer/pragma/review.h"
+
 #include <string.h>
 
 #include "infer/pragma/memory.h"
-#include "infer/pragma/review.h"
-
-void review_wrong(review *r, hpc_existing what, int32_t node, const char *text, const char *name)
-{
-    if (r->synced || r->clauses.odd || r->clauses.threads == 1) {
-        r->unproven = true;
-        return;
-    }
-    if (r->wrong != HPC_EXISTING_NONE) return;
-    r->wrong = what;
-    r->why_line = node > 0 ? r->p->t->node[node].line : r->l->line;
-    hpc_buf_printf(&r->why, text, name);
-}
+#include "infer/pragma/study.h"
 
 /* ---- where the loop stands ---------------------------------------------------------------------
  */
@@ -62,71 +52,8 @@ out:
     return rc;
 }
 
-bool review_lists(const clause_list *l, const char *name)
-{
-    for (int k = 0; k < CLAUSE_KIND_N; k++)
-        if (k != CLAUSE_SHARED && clause_of(l, k, name)) return true;
-    return false;
-}
-
-/* "#pragma omp threadprivate(x)" anywhere in the file. */
-static bool is_threadprivate(const review *r, const char *name)
-{
-    const hpc_token *t = r->d->tokens.item;
-    size_t n = strlen(name);
-    for (int64_t k = 0; k < r->d->loops.pragma_n; k++) {
-        const hpc_pragma *p = &r->d->loops.pragma[k];
-        bool is = false;
-        if (p->words != HPC_OMP_OTHER) continue;
-        for (uint32_t i = p->first; i < p->last; i++) {
-            const char *word = r->d->text + t[i].at;
-            is |= t[i].n == 13 && memcmp(word, "threadprivate", 13) == 0;
-            if (is && t[i].n == n && memcmp(word, name, n) == 0) return true;
-        }
-    }
-    return false;
-}
-
-bool review_shares(const review *r, int32_t symbol)
-{
-    const hpc_symbol *v = &r->p->t->symbol[symbol];
-    const char *name = r->p->t->name + v->name;
-    bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC);
-    if (r->clauses.privates || is_threadprivate(r, name)) return false;
-    if (r->binds) return true;
-    if (r->region == 0) return !local;
-    if (local && v->node > r->region && v->node < r->p->t->node[r->region].end) return false;
-    return !r->around.privates && !r->around.odd && !review_lists(&r->around, name);
-}
-
-bool review_under_condition(const review *r, int32_t node, bool rare)
-{
-    const hpc_tree *t = r->p->t;
-    for (int32_t c = node, up = t->node[c].parent; up > r->l->node; c = up, up = t->node[up].parent)
-    {
-        uint8_t k = t->node[up].kind, op = t->node[up].op;
-        bool under = (k == HPC_TREE_IF || k == HPC_TREE_CHOOSE || k == HPC_TREE_SWITCH ||
-                      (k == HPC_TREE_BINARY && (op == HPC_OP_AND || op == HPC_OP_OR))) &&
-                     hpc_tree_first(t, up) != c;
-        if (!under) continue;
-        if (!rare || k == HPC_TREE_SWITCH) return true;
-        int32_t condition = hpc_tree_first(t, up);
-        for (int32_t i = condition; i < t->node[condition].end; i++)
-            if (t->node[i].op == HPC_OP_EQUAL || t->node[i].op == '!' ||
-                t->node[i].kind == HPC_TREE_CALL)
-                return true;
-    }
-    return false;
-}
-
 /* ---- memory ------------------------------------------------------------------------------------
  */
-
-bool review_ops_differ(uint8_t a, uint8_t b)
-{
-    static const char numeric[] = {'+', '*', OP_MIN, OP_MAX};
-    return a != b && memchr(numeric, a, sizeof numeric) && memchr(numeric, b, sizeof numeric);
-}
 
 /* Of names apart by ", ". */
 static bool is_listed(const hpc_buf *names, const char *name)
@@ -142,19 +69,20 @@ static bool is_listed(const hpc_buf *names, const char *name)
 }
 
 /* What clauses give to each thread does not meet; whether they may is what the loop alone says. */
-static void set_aside(review *r, const clauses *alone)
+static void set_aside(review *r, study *s, const clauses *alone)
 {
-    study *s = r->s;
+    loop_facts *l = &s->loop;
+    const prover *pr = &s->prover;
     int64_t kept = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *a = &s->item[i];
-        const int32_t from = atom_untyped(s->prover, a->place.base);
-        const atom *base = from >= 0 ? &s->prover->atoms[from] : NULL;
+    for (int64_t i = 0; i < l->n; i++) {
+        const access *a = &l->item[i];
+        const int32_t from = atom_untyped(pr, a->place.base);
+        const atom *base = from >= 0 ? &pr->atoms[from] : NULL;
         bool object = base && (base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL);
-        const char *name = object ? symbol_name(s->t, base->symbol) : NULL;
+        const char *name = object ? symbol_name(l->p->t, base->symbol) : NULL;
         bool field =
             base && base->kind == ATOM_THIS && a->place.n == 2 && a->place.step[1].field >= 0;
-        if (field) name = symbol_name(s->t, a->place.step[1].field);
+        if (field) name = symbol_name(l->p->t, a->place.step[1].field);
         const clause_item *c = name ? clause_of(&r->clauses, CLAUSE_REDUCTION, name) : NULL;
         bool whole = base && (base->kind == ATOM_OBJECT || field);
         bool own = name && whole && review_lists(&r->clauses, name);
@@ -167,10 +95,10 @@ static void set_aside(review *r, const clauses *alone)
         } else if (own) {
             if (!is_listed(&alone->privates, name)) r->unproven = true;
         } else {
-            s->item[kept++] = *a;
+            l->item[kept++] = *a;
         }
     }
-    s->n = kept;
+    l->n = kept;
 }
 
 /* Whether a place is one for all threads: not where each of them may bring its own variables. */
@@ -187,19 +115,18 @@ static bool is_of_all(const review *r, int32_t node)
     return true;
 }
 
-static void review_memory(review *r, const clauses *alone)
+static void review_memory(review *r, study *s, const clauses *alone)
 {
-    study *s = r->s;
-    const answer *a = s->answer;
+    const answer *a = &s->answer;
     const clauses *c = &a->clauses;
-    set_aside(r, alone);
-    memory_judge(s);
+    set_aside(r, s, alone);
+    memory_judge(&s->walk);
     bool sure = a->conflict && is_of_all(r, a->conflict) && is_of_all(r, a->conflict_other);
     bool bound = r->binds || r->region;
     if (sure && bound && !r->clauses.has_if && !review_under_condition(r, a->conflict, false) &&
         !review_under_condition(r, a->conflict_other, false))
         review_wrong(r, HPC_EXISTING_RACY, a->conflict, "%s is the same in another iteration",
-                     node_text(s->program, a->conflict));
+                     node_text(r->p, a->conflict));
     else if (c->reduction[0].names.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
@@ -220,10 +147,10 @@ static int alone_of(clauses *out, const review *r, int32_t loop)
 {
     study s;
     int rc, failed;
-    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
-    if (study_walk(&s)) memory_judge(&s);
-    *out = s.answer->clauses;
-    s.answer->clauses = (clauses){0};
+    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop), false));
+    if (study_walk(&s)) memory_judge(&s.walk);
+    *out = s.answer.clauses;
+    s.answer.clauses = (clauses){0};
 out:
     failed = study_end(&s);
     return rc < 0 ? rc : failed;
@@ -236,16 +163,14 @@ static int review_loop(review *r, int32_t loop)
     hpc_arena_mark mark = hpc_arena_here(r->p->work);
     int rc, failed = 0;
     TRY(alone_of(&alone, r, loop));
-    rc = study_begin(&s, r->p, loop, function_around(r->p->t, loop));
-    r->s = &s;
+    rc = study_begin(&s, r->p, loop, function_around(r->p->t, loop), false);
     if (rc >= 0 && !study_walk(&s)) {
         r->unproven = true;
     } else if (rc >= 0) {
-        rc = review_variables(r);
-        if (rc >= 0) review_memory(r, &alone);
+        rc = review_variables(r, &s.loop);
+        if (rc >= 0) review_memory(r, &s, &alone);
     }
     failed = study_end(&s);
-    r->s = NULL;
 out:
     clauses_release(&alone);
     hpc_arena_rewind(r->p->work, mark);
