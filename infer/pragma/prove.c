@@ -31,7 +31,7 @@ static const fact *add(prover *pr, const fact *next, const poly *p, bool unequal
         pr->rc = HPC_E_NOMEM;
         return next;
     }
-    *f = (fact){.p = p, .unequal = unequal, .next = next};
+    *f = (fact){.p = p, .unequal = unequal, .id = ++pr->facts_n, .next = next};
     return f;
 }
 
@@ -203,7 +203,7 @@ static bool is_counter(const prover *pr, int32_t a)
 
 static tried *tried_at(search *sr, const poly *p, const fact *facts)
 {
-    return &sr->failed[hpc_hash(p->t, (size_t)p->n * sizeof *p->t, (uintptr_t)facts) % TRIED];
+    return &sr->failed[hpc_hash(p->t, (size_t)p->n * sizeof *p->t, facts ? facts->id : 0) % TRIED];
 }
 
 static bool by_atoms(search *sr, const poly *p, const fact *facts, int depth)

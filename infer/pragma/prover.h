@@ -74,6 +74,7 @@ typedef struct atom {
 typedef struct fact {
     const poly *p;
     bool unequal; /* not 0 */
+    uint32_t id;  /* unique in its prover */
     const struct fact *next;
 } fact;
 
@@ -86,6 +87,7 @@ typedef struct prover {
     int64_t atoms_n, atoms_cap;
     void (*full)(void *user); /* called when the table of atoms is full, at each rejected atom */
     void *user;
+    uint32_t facts_n;
     int64_t spent; /* steps of all proofs so far */
     bool rising;   /* proofs may assume that arrays are sorted in ascending order */
     const place *rises[PROVER_RISES]; /* the arrays for which they did */
