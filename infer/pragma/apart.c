@@ -1,6 +1,6 @@
 /*
- * apart.c: what must be assumed of two pointers that nothing is known of: that what lies behind
- * them does not overlap, or is the same altogether; with the check that says so at run time.
+ * apart.c: the assumption that two unrelated pointers lead to disjoint memory, or to the same
+ * memory as a whole, with an expression that tests it at run time.
  */
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"

@@ -1,5 +1,6 @@
 /*
- * call.c: calls in the body of a loop: what they read and write, as far as it is known.
+ * call.c: evaluation of calls: their accesses through arguments and objects, and calls that prevent
+ * parallel execution.
  */
 #include <string.h>
 

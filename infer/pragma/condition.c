@@ -1,6 +1,5 @@
 /*
- * condition.c: what a condition says of the numbers that it compares, where it
- * holds and where it does not.
+ * condition.c: facts about numbers that follow from a condition, or from its negation.
  */
 #include "infer/pragma/walk.h"
 

@@ -1,8 +1,8 @@
 /*
- * depend.c: does what one iteration does at a place meet what another does at a second one? The
- * second is written with the variables of the other iteration, `step` iterations later or earlier,
- * and for each index the difference is proven never to be 0: by its sign, or because what it is a
- * multiple of does not divide its constant part.
+ * depend.c: dependence test of two accesses in different iterations. The indices of the second are
+ * rewritten for an iteration `step` later or earlier. The accesses are independent if a difference
+ * of indices is never 0: it has one sign, or the divisor of its variable part does not divide its
+ * constant part.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /*
- * existing.c: the directives that a file has already, and what keeps one from being put before a
- * loop. The tree knows none of them, so loops are found by their tokens as well; the two meet at
- * the byte where a loop begins.
+ * existing.c: directives that loops have already, and code that prevents a directive before a loop.
  */
 #include "infer/pragma/existing.h"
 

@@ -1,5 +1,5 @@
 /*
- * guard.c: the if clause that runs a loop in parallel only where all that is assumed of it holds.
+ * guard.c: the if clause under which all assumptions about a loop hold.
  */
 #include "infer/pragma/spell.h"
 

@@ -1,6 +1,6 @@
 /*
- * head.c: is it a loop whose iterations can be counted before it begins? OpenMP 5.2, 4.4.1: one
- * variable of integer or pointer type, first value, test and step that the body does not change.
+ * head.c: canonical loop form (OpenMP 5.2, 4.4.1): one integer or pointer variable with a first
+ * value, a test and a step that the body does not change.
  */
 #include "infer/pragma/inline.h"
 

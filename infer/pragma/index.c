@@ -1,6 +1,5 @@
 /*
- * index.c: what must be assumed of numbers so that two indices differ: that one is large enough, or
- * not 0.
+ * index.c: assumptions about numbers under which two indices differ: one is large enough, or not 0.
  */
 #include <string.h>
 

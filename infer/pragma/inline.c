@@ -1,6 +1,5 @@
 /*
- * inline.c: functions of the file that only return an expression are looked through: f.nx(),
- * g(i, j), at(a, k) are what they return.
+ * inline.c: see inline.h. Inlined functions consist of one return statement: f.nx(), g(i, j).
  */
 #include "infer/pragma/inline.h"
 

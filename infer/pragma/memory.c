@@ -1,6 +1,6 @@
 /*
- * memory.c: what the iterations of a loop do to memory, two accesses at a time: apart, the same
- * place in different iterations, or apart if an assumption holds.
+ * memory.c: pairs of accesses to memory: disjoint, in conflict, made harmless by a clause, or
+ * disjoint under an assumption.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
- * nest.c: which loops inside of a loop become one with it. A collapsed nest deals out (i, j): two
- * pairs with another i are apart by the outer loop, two with the same i only if the inner loop is
- * independent by itself, under the same clauses and no further assumption.
+ * nest.c: the loops of a nest that can be collapsed. A collapsed nest distributes pairs (i, j).
+ * Pairs with different i are independent by the outer loop; pairs with the same i are independent
+ * only if the inner loop is, under the same clauses and without further assumptions.
  *
- * It pays where the outer loop is short. Of unknown length it takes one loop more, but never the
- * innermost one, which compilers make vectors of.
+ * A collapse pays if the outer loop is short. An outer loop of unknown length takes one more loop,
+ * but not the innermost one, which the compiler vectorizes.
  */
 #include "infer/pragma/nest.h"
 

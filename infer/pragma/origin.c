@@ -1,6 +1,6 @@
 /*
- * origin.c: where the pointers of a function come from, as far as the file says: what a local
- * pointer is made of, and what the callers of a function that no other file can call hand to it.
+ * origin.c: origins of pointers: the initialisers of local pointers, and the arguments of calls of
+ * the function in this file.
  */
 #include "infer/pragma/relate.h"
 

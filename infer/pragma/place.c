@@ -1,5 +1,5 @@
 /*
- * place.c: where in memory an lvalue lies, as steps from a variable or from a pointer.
+ * place.c: places of lvalues: steps from a variable or from a pointer.
  */
 #include <string.h>
 

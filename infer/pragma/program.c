@@ -1,5 +1,5 @@
 /*
- * program.c: where in the file each symbol is assigned, and whether its address gets out.
+ * program.c: uses of each symbol in the file: assignments, and operations that expose its address.
  */
 #include "infer/pragma/program.h"
 

@@ -1,6 +1,6 @@
 /*
- * propose.c: the directive of a loop whose iterations are independent: threads where they pay, with
- * the loops inside that become one with it; vectors and a device where they are asked for.
+ * propose.c: choice of the directive: threads if they pay, with collapsed inner loops; vectors and
+ * a device on request.
  */
 #include "infer/pragma/propose.h"
 

@@ -1,6 +1,5 @@
 /*
- * relate.c: may two places lie in one object? By what they are (variables, memory of one's own),
- * by `restrict`, by the types that they hold.
+ * relate.c: alias analysis of two places by their objects, by `restrict`, and by their types.
  */
 #include <string.h>
 

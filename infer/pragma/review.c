@@ -1,10 +1,11 @@
 /*
- * review.c: what the directive of a loop is worth. The loop is studied again as if the directive's
- * clauses held: what they give to each thread is left out, and what remains must not meet.
+ * review.c: review of a loop's directive. The loop is analysed again as if the clauses held:
+ * accesses to variables that clauses make private are removed, and the remaining ones must not
+ * conflict.
  *
- * To call a directive wrong that is right is worse than the other way round: what the author may
- * know better (that pointers are apart, that an index never repeats, that a branch is taken once)
- * and what other directives may take care of leaves it unproven.
+ * A false accusation is worse than a missed error. Whatever the author may know (pointers are
+ * disjoint, an index never repeats, a branch is taken once), and whatever other directives may
+ * synchronize, leaves the directive unproven.
  */
 #include "infer/pragma/review.h"
 

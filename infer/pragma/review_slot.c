@@ -1,6 +1,5 @@
 /*
- * review_slot.c: the variables of a loop under a directive: those that it assigns, and those that
- * its clauses name.
+ * review_slot.c: review of the variables that a loop assigns, and of those that clauses name.
  */
 #include "infer/pragma/review.h"
 #include "infer/pragma/scalar.h"

@@ -1,6 +1,6 @@
 /*
- * scalar.c: what becomes of the variables that a loop assigns: each thread has its own, they are
- * summed up, they are stepped, or they carry something from one iteration to the next.
+ * scalar.c: clauses for assigned variables: private, lastprivate, reduction, linear; or the
+ * evidence that a variable carries a value from one iteration to the next.
  */
 #include "infer/pragma/scalar.h"
 

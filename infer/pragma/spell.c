@@ -1,7 +1,7 @@
 /*
- * spell.c: expressions for clauses. A name is used only where the scope of its declaration covers
- * the loop, a field only where the function names it, a pointer to void only by a variable or a
- * cast of the function that gives it its type. Anything else has no spelling.
+ * spell.c: see spell.h. A name is used only if the scope of its declaration covers the loop, and a
+ * field only if the function names it. A pointer to void needs a variable or a cast in the function
+ * that gives it its type. Nothing else has a spelling.
  */
 #include "infer/pragma/spell.h"
 

@@ -1,6 +1,6 @@
 /*
- * state.c: what the variables that a loop assigns are worth at one point of the walk: put aside,
- * joined where ways meet, forgotten where it is not followed.
+ * state.c: values of assigned variables at a point of the walk: copies for branches, joins after
+ * them, and invalidation.
  */
 #include <string.h>
 

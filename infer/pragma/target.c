@@ -1,10 +1,9 @@
 /*
- * target.c: what a loop must take to a device and back. A section of memory is mapped only where it
- * is known: its first and last element are touched in every run, so none but these are copied. What
- * is not written altogether travels both ways.
+ * target.c: map clauses. A section is mapped only if it is known: every run accesses its first and
+ * its last element. A section that is not written completely is copied in both directions.
  *
- * Without a device the same loop runs on the host, and where a loop around an access never runs an
- * if clause keeps it there: a section would have a length below 0.
+ * Without a device, the loop runs on the host. If an inner loop does not run at all, a section
+ * would have a negative length, so an if clause keeps the loop on the host.
  */
 #include "infer/pragma/target.h"
 

@@ -1,6 +1,5 @@
 /*
- * value.c: what expressions are worth, as far as it can be said, and what is read and written on
- * the way.
+ * value.c: evaluation of expressions, with the accesses that they make.
  */
 #include <string.h>
 

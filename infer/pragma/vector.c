@@ -1,6 +1,5 @@
 /*
- * vector.c: which loops are worth running in vectors: innermost, of plain arithmetic on elements
- * that lie next to each other.
+ * vector.c: innermost loops of plain arithmetic on adjacent elements.
  */
 #include "infer/pragma/vector.h"
 
