@@ -17,7 +17,7 @@ typedef struct judging { /* a worker has a copy, of which it changes the checker
     const pragma_options *o;
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_checker *checker;
-    hpc_asker *asker; /* NULL: no model is asked */
+    hpc_directive_model *model; /* NULL: no model is asked */
     pthread_mutex_t *asking;
     bool sarif, json;
     int64_t by_verdict[4], wrong_n, directives_n, files_n;
@@ -103,7 +103,8 @@ static int ask(hpc_directive_file *d, const hpc_tree *tree, void *user)
 {
     const judged *x = user;
     pthread_mutex_lock(x->j->asking);
-    int rc = hpc_ask(&d->loops, x->j->asker, tree, d->path, d->text.data, d->text.n, d->language);
+    int rc = hpc_ask(&d->loops, hpc_directive_model_interface(x->j->model), tree, d->path,
+                     d->text.data, d->text.n, d->language);
     pthread_mutex_unlock(x->j->asking);
     return rc;
 }
@@ -134,7 +135,7 @@ static int find_loops(pragma_file *f, judging *j)
                                .guard = o->guard,
                                .conditional = o->conditional,
                                .flags = &flags,
-                               .ask = j->asker ? ask : NULL,
+                               .ask = j->model ? ask : NULL,
                                .verify = verify,
                                .user = &x};
     int rc = HPC_OK;
@@ -440,18 +441,17 @@ static int check_options(judging *j, int argc)
     return pragma_verify_options(o);
 }
 
-static int open_asker(judging *j)
+static int open_model(judging *j)
 {
     char model[PATH_MAX];
-    const pragma_options *o = j->o;
     hpc_engine_options e = {.model = model,
-                            .threads = hpc_cmd_threads(o->threads),
+                            .threads = hpc_cmd_threads(j->o->threads),
                             .weights = HPC_DTYPE_N,
                             .cache = HPC_BF16};
     int rc = HPC_OK;
-    if (!o->rank && !o->model) return HPC_OK;
-    TRY(hpc_cmd_find_model(model, o->model, "pragma.gguf"));
-    TRY(hpc_asker_open(&j->asker, &e));
+    if (!j->o->rank && !j->o->model) return HPC_OK;
+    TRY(hpc_cmd_find_model(model, j->o->model, "pragma.gguf"));
+    TRY(hpc_directive_model_open(&j->model, &e));
 out:
     return rc;
 }
@@ -482,7 +482,7 @@ static int run(void *options, int argc, char **argv)
     if (strcmp(j.o->verify, "run") != 0) { /* with it, Ctrl-C is the program's */
         TRY(hpc_cmd_signals_start(&signals, "pragma", "finishing the files in progress"));
     }
-    TRY(open_asker(&j));
+    TRY(open_model(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);
     r.silent = j.o->quiet || r.n < PROGRESS_FILES || terminal_is(stdout);
     TRY(judge_all(&r, signals ? hpc_cmd_signals_stop(signals) : NULL));
@@ -490,7 +490,7 @@ static int run(void *options, int argc, char **argv)
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;
 out:
     hpc_cmd_signals_end(signals);
-    hpc_asker_close(j.asker);
+    hpc_directive_model_close(j.model);
     return rc;
 }
 

@@ -6,7 +6,7 @@
 #define HPC_CMD_PRAGMA_H
 
 #include "cmd/compiler.h"
-#include "infer/pragma/ask.h"
+#include "infer/complete/directive_model.h"
 #include "infer/pragma/directives.h"
 
 typedef struct pragma_options {

@@ -1,113 +1,108 @@
 /*
- * apart.c: what must be assumed of two pointers that nothing is known of: that what lies behind
- * them does not overlap, or is the same altogether; with the check that says so at run time.
+ * apart.c: the assumption that two unrelated pointers lead to disjoint memory, or to the same
+ * memory as a whole, with an expression that tests it at run time.
  */
+#include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
 /* The elements that the loop touches behind a pointer: [*lo, *hi], or false. What a container holds
  * lies elsewhere. */
-static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
+static bool extent(walk *w, const poly **lo, const poly **hi, int32_t base)
 {
     *lo = *hi = NULL;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *a = &s->item[i];
+    for (int64_t i = 0; i < w->loop->n; i++) {
+        const access *a = &w->loop->item[i];
         if (a->place.base != base) continue;
         if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX || is_container_place(&a->place))
             return false;
-        const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
-                   *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
+        const poly *x = poly_extreme(w->prover, a->place.step[0].index, false, a->facts),
+                   *y = poly_extreme(w->prover, a->place.step[0].index, true, a->facts);
         if (!x || !y) return false;
-        if (!*lo || prove_not_negative(s, poly_less(s, *lo, x), a->facts))
+        if (!*lo || prove_not_negative(w->prover, poly_less(w->prover, *lo, x), a->facts))
             *lo = x;
-        else if (!prove_not_negative(s, poly_less(s, x, *lo), a->facts))
+        else if (!prove_not_negative(w->prover, poly_less(w->prover, x, *lo), a->facts))
             return false;
-        if (!*hi || prove_not_negative(s, poly_less(s, y, *hi), a->facts))
+        if (!*hi || prove_not_negative(w->prover, poly_less(w->prover, y, *hi), a->facts))
             *hi = y;
-        else if (!prove_not_negative(s, poly_less(s, *hi, y), a->facts))
+        else if (!prove_not_negative(w->prover, poly_less(w->prover, *hi, y), a->facts))
             return false;
     }
     return *lo && *hi;
 }
 
-static int32_t target_of(const study *s, int32_t base)
+static int32_t target_of(const walk *w, int32_t base)
 {
-    const atom *a = &s->atoms[base];
+    const atom *a = &w->prover->atoms[base];
     if (a->kind == ATOM_AS) return a->node;
-    int32_t type = a->kind == ATOM_SYMBOL && a->symbol >= 0 ? s->t->symbol[a->symbol].type : -1;
-    uint8_t kind = type < 0 ? HPC_TYPE_UNKNOWN : s->t->type[type].kind;
-    return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? s->t->type[type].to : -1;
+    int32_t type = a->kind == ATOM_SYMBOL && a->symbol >= 0 ? w->t->symbol[a->symbol].type : -1;
+    uint8_t kind = type < 0 ? HPC_TYPE_UNKNOWN : w->t->type[type].kind;
+    return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? w->t->type[type].to : -1;
 }
 
 /* Pointers to the same, const aside; what is not known, or differs between the instances of a
  * template, counts as other. Integers of one size may
  * have several names, long and long long. */
-static bool alike_pointers(const study *s, int32_t p, int32_t q)
+static bool alike_pointers(const walk *w, int32_t p, int32_t q)
 {
-    int32_t a = target_of(s, p), b = target_of(s, q);
-    if (a < 0 || b < 0 || s->is_instance || kind_of(s->t, a) == HPC_TYPE_UNKNOWN) return false;
-    const hpc_tree_type *x = &s->t->type[a];
+    int32_t a = target_of(w, p), b = target_of(w, q);
+    if (a < 0 || b < 0 || w->loop->is_instance || kind_of(w->t, a) == HPC_TYPE_UNKNOWN)
+        return false;
+    const hpc_tree_type *x = &w->t->type[a];
     bool several = x->kind == HPC_TYPE_INTEGER && x->bytes != 2 && x->bytes != 4;
-    return a == b || (!several && is_same_type(s->t, a, b));
+    return a == b || (!several && is_same_type(w->t, a, b));
 }
 
 /* "x + n <= y || y + n <= x". C compares pointers to other types as char pointers alone. */
 static void no_overlap_check(spelling *x, int32_t p, int32_t q)
 {
-    study *s = x->s;
+    walk *w = x->w;
     const poly *a, *c, *d, *e;
-    bool bytes = !alike_pointers(s, p, q);
-    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) {
+    bool bytes = !alike_pointers(w, p, q);
+    if (!extent(w, &a, &c, p) || !extent(w, &d, &e, q)) {
         x->failed = true;
         return;
     }
-    spell_address(x, p, poly_plus(s, c, 1), bytes);
+    spell_address(x, p, poly_plus(w->prover, c, 1), bytes);
     hpc_buf_text(&x->text, " <= ");
     spell_address(x, q, d, bytes);
     hpc_buf_text(&x->text, " || ");
-    spell_address(x, q, poly_plus(s, e, 1), bytes);
+    spell_address(x, q, poly_plus(w->prover, e, 1), bytes);
     hpc_buf_text(&x->text, " <= ");
     spell_address(x, p, a, bytes);
 }
 
-bool is_container_place(const place *p)
-{
-    for (int32_t k = 0; k < p->n; k++)
-        if (p->step[k].field == STEP_CONTENT) return true;
-    return false;
-}
-
 /* What a place belongs to, for people: all in front of its first index. */
-static void owner_text(hpc_buf *b, const study *s, const place *p)
+static void owner_text(hpc_buf *b, const walk *w, const place *p)
 {
     place head = *p;
     int32_t k = 0;
     while (k < p->n && p->step[k].field != STEP_INDEX) k++;
     head.n = k;
     if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
-    place_text(b, s, &head);
+    place_text(b, w->prover, w->loop->p, &head);
 }
 
 /* Two arrays that may be one only as a whole, since then the two accesses never meet: a[i] =
  * f(b[i]).
  */
-static bool harmless_as_one(study *s, const access *a, const access *b)
+static bool harmless_as_one(walk *w, const access *a, const access *b)
 {
     const place *p = &a->place, *q = &b->place;
     int64_t by;
     if (p->n != q->n || p->n == 0 || p->step[0].field != STEP_INDEX) return false;
     if (p->type < 0 || q->type < 0) return false;
-    const hpc_tree_type *x = &s->t->type[p->type], *y = &s->t->type[q->type]; /* const or not */
+    const hpc_tree_type *x = &w->t->type[p->type], *y = &w->t->type[q->type]; /* const or not */
     if (x->kind != y->kind || x->bytes != y->bytes || x->to != y->to) return false;
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field != q->step[k].field) return false;
     access other = *b;
     other.place.base = p->base;
-    return places_meet(&by, s, a, &other) == MEETING_NEVER;
+    return places_meet(&by, w->loop, w->prover, w->answer, a, &other) == MEETING_NEVER;
 }
 
 static void apart_check(spelling *x, const access *a, const access *b, bool as_one)
 {
-    study *s = x->s;
+    walk *w = x->w;
     const int32_t p = a->place.base, q = b->place.base;
     if (is_container_place(&a->place) && is_container_place(&b->place)) {
         spell_container(x, &a->place);
@@ -115,48 +110,49 @@ static void apart_check(spelling *x, const access *a, const access *b, bool as_o
         spell_container(x, &b->place);
         return;
     }
-    for (int64_t i = 0; i < s->n; i++)
-        x->wide |= (s->item[i].place.base == p || s->item[i].place.base == q) &&
-                   has_wide_index(s, &s->item[i]);
+    for (int64_t i = 0; i < w->loop->n; i++)
+        x->wide |= (w->loop->item[i].place.base == p || w->loop->item[i].place.base == q) &&
+                   has_wide_index(w->t, &w->loop->item[i]);
     if (as_one) {
-        const bool bytes = !alike_pointers(s, p, q);
-        spell_address(x, p, poly_number(s, 0), bytes);
+        const bool bytes = !alike_pointers(w, p, q);
+        spell_address(x, p, poly_number(w->prover, 0), bytes);
         hpc_buf_text(&x->text, " == ");
-        spell_address(x, q, poly_number(s, 0), bytes);
+        spell_address(x, q, poly_number(w->prover, 0), bytes);
         hpc_buf_text(&x->text, " || ");
     }
     no_overlap_check(x, p, q);
 }
 
 /* Says why that the two never meet cannot be assumed. */
-static bool is_no_assumption(study *s, const access *a, const access *b)
+static bool is_no_assumption(walk *w, const access *a, const access *b)
 {
-    const char *x = node_text(s, a->node), *y = node_text(s, b->node);
+    const char *x = node_text(w->loop->p, a->node), *y = node_text(w->loop->p, b->node);
     const int32_t p = a->place.base, q = b->place.base;
-    uint32_t line = s->t->node[b->node].line;
+    uint32_t line = w->t->node[b->node].line;
     if (p < 0 || q < 0)
-        say_alias(s, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
-    else if (s->atoms[p].varies || s->atoms[q].varies)
-        say_alias(s, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
-    else if (p != q && atom_untyped(s, p) == atom_untyped(s, q))
-        say_alias(s, a->node, b->node, "%s and %s (line %u) access one pointer with two types", x,
-                  y, line);
+        answer_alias(w->answer, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
+    else if (w->prover->atoms[p].varies || w->prover->atoms[q].varies)
+        answer_alias(w->answer, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
+    else if (p != q && atom_untyped(w->prover, p) == atom_untyped(w->prover, q))
+        answer_alias(w->answer, a->node, b->node,
+                     "%s and %s (line %u) access one pointer with two types", x, y, line);
     else
         return false;
     return true;
 }
 
-void assume_apart(study *s, const access *a, const access *b)
+void assume_apart(walk *w, const access *a, const access *b)
 {
     hpc_buf text = {0}, weak = {0};
-    spelling check = {.s = s};
+    spelling check = {.w = w};
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
-    if (is_no_assumption(s, a, b)) return;
-    kinship kin = same_origin(s, &a->place, &b->place);
-    bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
+    if (is_no_assumption(w, a, b)) return;
+    kinship kin = same_origin(w->loop, w->prover, &a->place, &b->place);
+    bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(w, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
-        say_alias(s, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
-                  node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
+        answer_alias(w->answer, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
+                     node_text(w->loop->p, a->node), node_text(w->loop->p, b->node),
+                     w->t->node[b->node].line);
         return;
     }
     if (a->place.base > b->place.base) { /* one order for both */
@@ -164,15 +160,15 @@ void assume_apart(study *s, const access *a, const access *b)
         a = b;
         b = c;
     }
-    owner_text(&text, s, &a->place);
+    owner_text(&text, w, &a->place);
     hpc_buf_text(&text, " and ");
-    owner_text(&text, s, &b->place);
+    owner_text(&text, w, &b->place);
     hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
     hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
     apart_check(&check, a, b, as_one);
     if (!text.failed && !weak.failed)
-        assume_instead(s, as_one ? weak.data : text.data, spelled(&check),
-                       as_one ? text.data : NULL, as_one ? NULL : weak.data);
+        answer_assume_instead(w->answer, as_one ? weak.data : text.data, spelled(&check),
+                              as_one ? text.data : NULL, as_one ? NULL : weak.data);
     hpc_buf_release(&text);
     hpc_buf_release(&weak);
     hpc_buf_release(&check.text);
@@ -180,36 +176,37 @@ void assume_apart(study *s, const access *a, const access *b)
 
 /* ---- rows: pointers that are read from an array --------------------------------------------- */
 
-static const place *row_of(const study *s, const access *a)
+static const place *row_of(const walk *w, const access *a)
 {
-    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
     return x && x->kind == ATOM_LOAD ? x->place : NULL;
 }
 
 /* a[i][j] by an array of pointers: if no two of these are the same, what lies behind different ones
  * is apart. True when that decides it. */
-bool rows_apart(study *s, const access *a, const access *b)
+bool rows_apart(walk *w, const access *a, const access *b)
 {
-    const place *p = row_of(s, a), *q = row_of(s, b);
+    const place *p = row_of(w, a), *q = row_of(w, b);
     int64_t by;
     if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field != q->step[k].field) return false;
-    if (s->atoms[p->base].varies) return false;
+    if (w->prover->atoms[p->base].varies) return false;
     access x = *a, y = *b;
     x.place = *p;
     y.place = *q;
-    bool other_rows = places_meet(&by, s, &x, &y) == MEETING_NEVER;
+    bool other_rows = places_meet(&by, w->loop, w->prover, w->answer, &x, &y) == MEETING_NEVER;
     if (!other_rows) { /* then the indices behind must differ, whatever the row is */
-        bool same = a->place.n == b->place.n && places_meet(&by, s, a, b) == MEETING_NEVER;
+        bool same = a->place.n == b->place.n &&
+                    places_meet(&by, w->loop, w->prover, w->answer, a, b) == MEETING_NEVER;
         if (!same) return false;
-        if (a->place.base == b->place.base && !s->atoms[a->place.base].varies) return true;
+        if (a->place.base == b->place.base && !w->prover->atoms[a->place.base].varies) return true;
     }
     hpc_buf text = {0};
     hpc_buf_text(&text, "the rows of ");
-    owner_text(&text, s, p);
+    owner_text(&text, w, p);
     hpc_buf_text(&text, " do not overlap");
-    if (!text.failed) assume(s, text.data, NULL);
+    if (!text.failed) answer_assume(w->answer, text.data, NULL);
     hpc_buf_release(&text);
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * ask_names.c: the variables that a directive before a loop may name.
  */
-#include "infer/pragma/ask_priv.h"
+#include "infer/pragma/ask_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What a grammar takes for one. */
+/* A name that a directive grammar accepts. */
 static bool is_plain(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");

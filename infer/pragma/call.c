@@ -1,40 +1,41 @@
 /*
- * call.c: calls in the body of a loop: what they read and write, as far as it is known.
+ * call.c: evaluation of calls: their accesses through arguments and objects, and calls that prevent
+ * parallel execution.
  */
 #include <string.h>
 
 #include "infer/pragma/inline.h"
 
-static const char *name_of_call(const study *s, int32_t call)
+static const char *name_of_call(const walk *w, int32_t call)
 {
-    int32_t v = s->t->node[call].symbol;
-    return v >= 0 ? symbol_name(s, v) : node_text(s, hpc_tree_first(s->t, call));
+    int32_t v = w->t->node[call].symbol;
+    return v >= 0 ? symbol_name(w->t, v) : node_text(w->loop->p, hpc_tree_first(w->t, call));
 }
 
 /* What an argument points to is read or written; `one`: nothing beside it. */
-static void through(study *s, int32_t arg, const poly *v, bool write, bool one)
+static void through(walk *w, int32_t arg, const poly *v, bool write, bool one)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     place p;
     int32_t type = t->node[arg].type;
     uint8_t kind = kind_of(t, bare_type(t, type));
     if (t->node[arg].flags & HPC_TREE_BY_REFERENCE) {
-        place_of(&p, s, arg);
+        place_of(&p, w, arg);
     } else if (kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY) {
         type = bare_type(t, type);
-        place_behind(&p, s, v, t->type[type].to);
+        place_behind(&p, w, v, t->type[type].to);
         if (!one && p.base >= 0 && p.n > 0 && p.step[p.n - 1].field == STEP_INDEX)
             p.step[p.n - 1].index = NULL;
     } else {
         return; /* a number */
     }
-    if (p.base < 0 && write) access_everything(s, arg);
-    access_add(s, &p, arg, write, 0);
+    if (p.base < 0 && write) access_everything(w, arg);
+    access_add(w, &p, arg, write, 0);
 }
 
-static void arguments(study *s, int32_t call, const effect *f)
+static void arguments(walk *w, int32_t call, const effect *f)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t c = inline_arguments(t, call);
     for (int k = 0; c; k++, c = hpc_tree_next(t, c)) {
         uint8_t what = k < 8 ? f->arg[k] : ARG_NONE;
@@ -42,83 +43,84 @@ static void arguments(study *s, int32_t call, const effect *f)
         place p;
         const poly *v = NULL;
         if (bound)
-            place_of(&p, s, c);
+            place_of(&p, w, c);
         else
-            v = value_of(s, c);
-        if (what & ARG_READ) through(s, c, v, false, what & ARG_ONE);
-        if (what & ARG_WRITE) through(s, c, v, true, what & ARG_ONE);
+            v = value_of(w, c);
+        if (what & ARG_READ) through(w, c, v, false, what & ARG_ONE);
+        if (what & ARG_WRITE) through(w, c, v, true, what & ARG_ONE);
     }
 }
 
 /* What a method does to its object, which may be anywhere in it. */
-static void touch_object(study *s, int32_t call, uint8_t what)
+static void touch_object(walk *w, int32_t call, uint8_t what)
 {
     place p;
     if (!(what & (ARG_READ | ARG_WRITE))) return;
-    if (!inline_object(&p, s, call)) {
-        access_everything(s, call);
+    if (!inline_object(&p, w, call)) {
+        access_everything(w, call);
         return;
     }
-    if (what & ARG_READ) access_add(s, &p, call, false, 0);
-    if (what & ARG_WRITE) access_add(s, &p, call, true, 0);
+    if (what & ARG_READ) access_add(w, &p, call, false, 0);
+    if (what & ARG_WRITE) access_add(w, &p, call, true, 0);
 }
 
 /* The operator that the compiler writes by itself: member by member. */
-static bool is_plain_assignment(const study *s, int32_t call)
+static bool is_plain_assignment(const walk *w, int32_t call)
 {
-    int32_t v = s->t->node[call].symbol;
-    return v >= 0 && (s->t->node[call].flags & HPC_TREE_OPERATOR) && s->t->symbol[v].node < 0 &&
-           (s->t->symbol[v].flags & HPC_SYMBOL_IN_FILE) &&
-           strcmp(symbol_name(s, v), "operator=") == 0;
+    int32_t v = w->t->node[call].symbol;
+    return v >= 0 && (w->t->node[call].flags & HPC_TREE_OPERATOR) && w->t->symbol[v].node < 0 &&
+           (w->t->symbol[v].flags & HPC_SYMBOL_IN_FILE) &&
+           strcmp(symbol_name(w->t, v), "operator=") == 0;
 }
 
-static const poly *assign_object(study *s, int32_t call)
+static const poly *assign_object(walk *w, int32_t call)
 {
-    int32_t from = hpc_tree_child(s->t, call, 2);
-    if (from) value_of(s, from);
-    touch_object(s, call, ARG_WRITE);
+    int32_t from = hpc_tree_child(w->t, call, 2);
+    if (from) value_of(w, from);
+    touch_object(w, call, ARG_WRITE);
     return NULL;
 }
 
 /* All of a variable of the file, or any part of it. */
-static void read_whole(study *s, int32_t v, int32_t call)
+static void read_whole(walk *w, int32_t v, int32_t call)
 {
-    int32_t k = slot_index(s, v), type = bare_type(s->t, s->t->symbol[v].type);
-    place p = {.base = atom_object(s, v), .type = type};
+    int32_t k = slot_index(w->loop, v), type = bare_type(w->t, w->t->symbol[v].type);
+    place p = {.base = atom_object(w->prover, v), .type = type};
     if (k >= 0) {
-        slot_read(s, k, call);
+        slot_read(w, k, call);
         return;
     }
-    while (kind_of(s->t, p.type) == HPC_TYPE_ARRAY && p.n < PLACE_STEPS) {
+    while (kind_of(w->t, p.type) == HPC_TYPE_ARRAY && p.n < PLACE_STEPS) {
         p.step[p.n++] = (place_step){.field = STEP_INDEX};
-        p.type = s->t->type[p.type].to;
+        p.type = w->t->type[p.type].to;
     }
-    access_add(s, &p, call, false, 0);
+    access_add(w, &p, call, false, 0);
 }
 
-static const poly *call_of_file(study *s, int32_t call)
+static const poly *call_of_file(walk *w, int32_t call)
 {
-    int32_t v = s->t->node[call].symbol;
+    int32_t v = w->t->node[call].symbol;
     static const effect plain = {.state = 2};
-    const effect *f = v >= 0 ? effect_of(s, v) : NULL;
-    s->cost += 20;
+    const effect *f = v >= 0 ? effect_of(w->loop->p, v) : NULL;
+    w->loop->cost.operations += 20;
     if (!f) {
-        arguments(s, call, &plain);
-        say_unknown(s, "call", call, "the target of the call %s is unknown", node_text(s, call));
+        arguments(w, call, &plain);
+        answer_unknown(w->answer, "call", call, "the target of the call %s is unknown",
+                       node_text(w->loop->p, call));
         return NULL;
     }
-    arguments(s, call, f);
-    touch_object(s, call, f->object);
-    for (int k = 0; k < f->globals_n; k++) read_whole(s, f->global[k], call);
+    arguments(w, call, f);
+    touch_object(w, call, f->object);
+    for (int k = 0; k < f->globals_n; k++) read_whole(w, f->global[k], call);
     if (f->kind == EFFECT_BAD)
-        say_unsafe(s, "call", call, f->line ? "%s %s (line %u)" : "%s %s", symbol_name(s, v),
-                   f->why, f->line);
+        answer_unsafe(w->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
+                      symbol_name(w->t, v), f->why, f->line);
     else if (f->kind == EFFECT_UNKNOWN)
-        say_unknown(s, "call", call, "%s %s", symbol_name(s, v), f->why);
+        answer_unknown(w->answer, "call", call, "%s %s", symbol_name(w->t, v), f->why);
     else
-        say(s, "call", call, "%s %s", symbol_name(s, v),
-            f->kind == EFFECT_NONE ? "depends only on its arguments"
-                                   : "accesses only memory that its arguments point to");
+        answer_note(w->answer, "call", call, "%s %s", symbol_name(w->t, v),
+                    f->kind == EFFECT_NONE ? "depends only on its arguments"
+                                           : "accesses only memory that its arguments point to");
     return NULL;
 }
 
@@ -133,45 +135,46 @@ static bool is_temporary(const hpc_tree *t, int32_t e)
 }
 
 /* size(), at(i) and their like of a container. */
-static const poly *call_method(study *s, int32_t call, call_known is)
+static const poly *call_method(walk *w, int32_t call, call_known is)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[call];
     int32_t callee = hpc_tree_first(t, call);
     int32_t object =
         n->flags & HPC_TREE_OPERATOR ? hpc_tree_child(t, call, 1) : hpc_tree_first(t, callee);
-    const char *name = symbol_name(s, n->symbol);
+    const char *name = symbol_name(w->t, n->symbol);
     place p;
     if (!object) return NULL;
     if (is == CALL_METHOD_CHANGE || is == CALL_METHOD_OWN) {
         int32_t first = inline_arguments(t, call);
         if (is == CALL_METHOD_OWN && !first && is_temporary(t, object)) {
-            value_of(s, object);
+            value_of(w, object);
             return NULL;
         }
-        for (int32_t c = first; c; c = hpc_tree_next(t, c)) value_of(s, c);
-        touch_object(s, call, is == CALL_METHOD_OWN && !first ? ARG_READ : ARG_READ | ARG_WRITE);
+        for (int32_t c = first; c; c = hpc_tree_next(t, c)) value_of(w, c);
+        touch_object(w, call, is == CALL_METHOD_OWN && !first ? ARG_READ : ARG_READ | ARG_WRITE);
         return NULL;
     }
     if (is == CALL_METHOD_READ && container_of(t, t->node[object].type) != CONTAINER_NONE) {
         bool arrow = !(n->flags & HPC_TREE_OPERATOR) && t->node[callee].op == '>';
         if (arrow)
-            place_behind(&p, s, value_of(s, object), record_of(t, object));
+            place_behind(&p, w, value_of(w, object), record_of(t, object));
         else
-            place_of(&p, s, object);
-        if (p.base >= 0 && strcmp(name, "empty") != 0) return poly_atom(s, atom_size(s, &p));
+            place_of(&p, w, object);
+        if (p.base >= 0 && strcmp(name, "empty") != 0)
+            return poly_atom(w->prover, atom_size(w->prover, &p));
         return NULL;
     }
-    if (place_of_call(&p, s, call) && p.base >= 0) return load_from(s, &p, call);
-    say_unknown(s, "call", call, "the result of %s is not analysed", name);
+    if (place_of_call(&p, w, call) && p.base >= 0) return load_from(w, &p, call);
+    answer_unknown(w->answer, "call", call, "the result of %s is not analysed", name);
     return NULL;
 }
 
-static const poly *call_library(study *s, int32_t call, call_known is)
+static const poly *call_library(walk *w, int32_t call, call_known is)
 {
     effect f = {.state = 2};
-    const char *name = name_of_call(s, call);
-    s->cost += 10;
+    const char *name = name_of_call(w, call);
+    w->loop->cost.operations += 10;
     switch (is) {
     case CALL_READS: f.arg[0] = f.arg[1] = ARG_READ; break;
     case CALL_STORES: f.arg[1] = f.arg[2] = ARG_WRITE | ARG_ONE; break;
@@ -181,26 +184,31 @@ static const poly *call_library(study *s, int32_t call, call_known is)
         break;
     default: break;
     }
-    arguments(s, call, &f);
+    arguments(w, call, &f);
     switch (is) {
-    case CALL_ALLOCATES: return poly_atom(s, atom_fresh(s, call));
+    case CALL_ALLOCATES: return poly_atom(w->prover, atom_fresh(w->prover, call));
     case CALL_STATE:
-        say_unsafe(s, "call", call, "%s has hidden state: its result depends on the order of calls",
-                   name);
+        answer_unsafe(w->answer, "call", call,
+                      "%s has hidden state: its result depends on the order of calls", name);
         break;
     case CALL_IO:
-        say_unsafe(s, "call", call, "%s: input and output must happen in order", name);
+        answer_unsafe(w->answer, "call", call, "%s: input and output must happen in order", name);
         break;
-    case CALL_LEAVES: say_unsafe(s, "control", call, "%s terminates the program", name); break;
-    case CALL_LOCK: say_unknown(s, "call", call, "%s: locks are not analysed", name); break;
+    case CALL_LEAVES:
+        answer_unsafe(w->answer, "control", call, "%s terminates the program", name);
+        break;
+    case CALL_LOCK:
+        answer_unknown(w->answer, "call", call, "%s: locks are not analysed", name);
+        break;
     case CALL_FREES: {
-        int32_t arg = hpc_tree_child(s->t, call, 1);
+        int32_t arg = hpc_tree_child(w->t, call, 1);
         place p = {.base = -1};
-        if (arg) place_behind(&p, s, value_of(s, arg), -1);
-        bool own =
-            p.base >= 0 && s->atoms[p.base].kind == ATOM_OPAQUE && s->atoms[p.base].op == 'F';
+        if (arg) place_behind(&p, w, value_of(w, arg), -1);
+        bool own = p.base >= 0 && w->prover->atoms[p.base].kind == ATOM_OPAQUE &&
+                   w->prover->atoms[p.base].op == 'F';
         if (!own)
-            say_unknown(s, "memory", call, "frees memory that the iteration did not allocate");
+            answer_unknown(w->answer, "memory", call,
+                           "frees memory that the iteration did not allocate");
         break;
     }
     default: break;
@@ -209,44 +217,44 @@ static const poly *call_library(study *s, int32_t call, call_known is)
 }
 
 /* An object is made of its arguments: of classes of the library it is their own. */
-static const poly *construct(study *s, int32_t call)
+static const poly *construct(walk *w, int32_t call)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t type = bare_type(t, t->node[call].type);
     const char *name = kind_of(t, type) == HPC_TYPE_RECORD ? t->name + t->type[type].name : "";
-    for (int32_t c = hpc_tree_first(t, call); c; c = hpc_tree_next(t, c)) value_of(s, c);
+    for (int32_t c = hpc_tree_first(t, call); c; c = hpc_tree_next(t, c)) value_of(w, c);
     bool library = strncmp(name, "std::", 5) == 0;
     bool locks = strstr(name, "lock") != NULL || strstr(name, "stream") != NULL;
     int32_t v = t->node[call].symbol;
     bool plain = hpc_tree_first(t, call) == 0 && v < 0;
     if ((!library && !plain && v >= 0 && t->symbol[v].node >= 0) || locks)
-        say_unknown(s, "call", call, "the constructor of %s is not analysed",
-                    name[0] ? name : "its class");
+        answer_unknown(w->answer, "call", call, "the constructor of %s is not analysed",
+                       name[0] ? name : "its class");
     return NULL;
 }
 
-const poly *call_value(study *s, int32_t call)
+const poly *call_value(walk *w, int32_t call)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[call];
     const poly *v;
     inlined in;
     if (n->kind == HPC_TREE_CONSTRUCT) {
-        v = construct(s, call);
+        v = construct(w, call);
     } else {
         call_known is = call_known_at(t, call);
         if (is >= CALL_METHOD_READ)
-            v = call_method(s, call, is);
+            v = call_method(w, call, is);
         else if (is != CALL_UNKNOWN)
-            v = call_library(s, call, is);
-        else if (inline_begin(&in, s, call)) {
-            v = value_of(s, in.e);
-            inline_end(&in, s);
-        } else if (is_plain_assignment(s, call)) {
-            v = assign_object(s, call);
+            v = call_library(w, call, is);
+        else if (inline_begin(&in, w, call)) {
+            v = value_of(w, in.e);
+            inline_end(&in, w);
+        } else if (is_plain_assignment(w, call)) {
+            v = assign_object(w, call);
         } else {
-            v = call_of_file(s, call);
+            v = call_of_file(w, call);
         }
     }
-    return v ? v : poly_atom(s, atom_opaque(s, call));
+    return v ? v : poly_atom(w->prover, atom_opaque(w->prover, call));
 }

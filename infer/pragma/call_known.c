@@ -1,10 +1,10 @@
 /*
- * call_known.c: functions of the C and C++ libraries and what they do. One that is not here, and
- * whose body is not in the file, may do anything.
+ * call_known.c: names of library functions by effect. A function that is not listed, and that the
+ * file does not define, may do anything.
  */
-#include <string.h>
+#include "infer/pragma/call_known.h"
 
-#include "infer/pragma/priv.h"
+#include <string.h>
 
 typedef struct known {
     const char *names; /* apart by blanks, with one at each end */

@@ -1,6 +1,5 @@
 /*
- * clause.c: the clauses of an OpenMP directive, by their words. What they mean for a loop is
- * review.c's business.
+ * clause.c: see clause.h.
  */
 #include "infer/pragma/clause.h"
 

@@ -1,39 +1,39 @@
 /*
- * clause.h: the clauses of an OpenMP directive: which variables are whose, and the numbers.
+ * clause.h: clauses of an OpenMP directive: the variables that they name, and their numbers.
  */
 #ifndef HPC_PRAGMA_CLAUSE_H
 #define HPC_PRAGMA_CLAUSE_H
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/answer.h"
 
 typedef enum clause_kind {
     CLAUSE_PRIVATE,
     CLAUSE_FIRST,
     CLAUSE_LAST,
     CLAUSE_LINEAR,
-    CLAUSE_REDUCTION, /* task_reduction and in_reduction too */
+    CLAUSE_REDUCTION, /* also task_reduction and in_reduction */
     CLAUSE_SHARED,
     CLAUSE_KIND_N
 } clause_kind;
 typedef struct clause_item { /* a variable in a clause */
     clause_kind kind;
-    uint8_t op;       /* REDUCTION: as reduction_name() has it; 0: somebody's own */
+    uint8_t op;       /* REDUCTION: as reduction_name takes it; 0: user-defined */
     bool conditional; /* lastprivate(conditional: x) */
     bool section;     /* x[0:n] */
-    const char *name; /* without what qualifies it; n bytes of the text */
+    const char *name; /* without qualifiers; n bytes of the text */
     size_t n;
 } clause_item;
 typedef struct clause_list {
-    clause_item *item; /* of the arena */
+    clause_item *item; /* in the arena */
     int64_t n;
-    int64_t collapse, threads; /* 1 and 0 where there is no such clause; -1: not a number */
+    int64_t collapse, threads; /* 1 and 0: no such clause; -1: not a number */
     bool ordered, nowait, has_if, none,
         privates; /* default(none); default(private), (firstprivate) */
-    bool odd;     /* it holds what is not understood: a macro, say */
+    bool odd;     /* contains something unknown, such as a macro */
 } clause_list;
-/* Of a directive on one line, as hpc_pragma_text has it, which the list goes on to point into. */
+/* Reads a directive on one line, as hpc_pragma_text renders it. The list points into the text. */
 int clauses_read(clause_list *out, const char *text, hpc_arena *a);
-/* The item of a kind that names a variable; NULL. */
+/* The item of a kind that names a variable; NULL: none. */
 const clause_item *clause_of(const clause_list *l, clause_kind kind, const char *name);
 bool clause_names(const clause_item *c, const char *name);
 

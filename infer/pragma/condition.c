@@ -1,19 +1,21 @@
 /*
- * condition.c: what a condition says of the numbers that it compares, where it
- * holds and where it does not.
+ * condition.c: facts about numbers that follow from a condition, or from its negation.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/walk.h"
 
-static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
+static const fact *compared(walk *w, const fact *next, uint8_t op, const poly *a, const poly *b)
 {
     switch (op) {
-    case '<': return fact_add(s, next, poly_plus(s, poly_less(s, b, a), -1));
-    case '>': return fact_add(s, next, poly_plus(s, poly_less(s, a, b), -1));
-    case HPC_OP_LESS_EQUAL: return fact_add(s, next, poly_less(s, b, a));
-    case HPC_OP_GREATER_EQUAL: return fact_add(s, next, poly_less(s, a, b));
-    case HPC_OP_NOT_EQUAL: return fact_unequal(s, next, poly_less(s, a, b));
+    case '<':
+        return fact_add(w->prover, next, poly_plus(w->prover, poly_less(w->prover, b, a), -1));
+    case '>':
+        return fact_add(w->prover, next, poly_plus(w->prover, poly_less(w->prover, a, b), -1));
+    case HPC_OP_LESS_EQUAL: return fact_add(w->prover, next, poly_less(w->prover, b, a));
+    case HPC_OP_GREATER_EQUAL: return fact_add(w->prover, next, poly_less(w->prover, a, b));
+    case HPC_OP_NOT_EQUAL: return fact_unequal(w->prover, next, poly_less(w->prover, a, b));
     case HPC_OP_EQUAL:
-        return fact_add(s, fact_add(s, next, poly_less(s, a, b)), poly_less(s, b, a));
+        return fact_add(w->prover, fact_add(w->prover, next, poly_less(w->prover, a, b)),
+                        poly_less(w->prover, b, a));
     default: return next;
     }
 }
@@ -45,20 +47,19 @@ static bool does_something(const hpc_tree *t, int32_t e)
     return false;
 }
 
-const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
+const fact *facts_of(walk *w, const fact *next, int32_t condition, bool holds)
 {
-    const hpc_tree_node *n = &s->t->node[condition];
-    int32_t a = hpc_tree_child(s->t, condition, 0), b = hpc_tree_child(s->t, condition, 1);
-    if (n->kind == HPC_TREE_UNARY && n->op == '!' && a) return facts_of(s, next, a, !holds);
+    const hpc_tree_node *n = &w->t->node[condition];
+    int32_t a = hpc_tree_child(w->t, condition, 0), b = hpc_tree_child(w->t, condition, 1);
+    if (n->kind == HPC_TREE_UNARY && n->op == '!' && a) return facts_of(w, next, a, !holds);
     if (n->kind != HPC_TREE_BINARY || !a || !b) return next;
     if (n->op == (holds ? HPC_OP_AND : HPC_OP_OR))
-        return facts_of(s, facts_of(s, next, a, holds), b, holds);
-    if (!is_plain_number(s, s->t->node[a].type) || !is_plain_number(s, s->t->node[b].type))
+        return facts_of(w, facts_of(w, next, a, holds), b, holds);
+    if (!is_plain_number(w->t, w->t->node[a].type) || !is_plain_number(w->t, w->t->node[b].type))
         return next;
-    if (does_something(s->t, condition)) return next;
-    bool quiet = s->quiet;
-    s->quiet = true;
-    const poly *x = value_of(s, a), *y = value_of(s, b);
-    s->quiet = quiet;
-    return compared(s, next, holds ? n->op : negated(n->op), x, y);
+    if (does_something(w->t, condition)) return next;
+    bool quiet = answer_mute(w->answer, true);
+    const poly *x = value_of(w, a), *y = value_of(w, b);
+    answer_mute(w->answer, quiet);
+    return compared(w, next, holds ? n->op : negated(n->op), x, y);
 }

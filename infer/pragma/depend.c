@@ -1,8 +1,8 @@
 /*
- * depend.c: does what one iteration does at a place meet what another does at a second one? The
- * second is written with the variables of the other iteration, `step` iterations later or earlier,
- * and for each index the difference is proven never to be 0: by its sign, or because what it is a
- * multiple of does not divide its constant part.
+ * depend.c: dependence test of two accesses in different iterations. The indices of the second are
+ * rewritten for an iteration `step` later or earlier. The accesses are independent if a difference
+ * of indices is never 0: it has one sign, or the divisor of its variable part does not divide its
+ * constant part.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 enum { STEPS_TRIED = 64, INNER_MOST = 3, LAYERS_MOST = 4 };
 
 typedef struct pair { /* the other iteration */
-    study *s;
+    const loop_facts *l;
+    prover *pr;
     const poly *iteration; /* its variable */
     bool later;
     int depth;
@@ -25,54 +26,55 @@ static bool twin_place(pair *w, place *out, const place *p);
 
 static const poly *twin_atom(pair *w, int32_t i)
 {
-    study *s = w->s;
-    atom a = s->atoms[i];
+    prover *pr = w->pr;
+    atom a = pr->atoms[i];
     place p;
-    if (!a.varies) return poly_atom(s, i);
+    if (!a.varies) return poly_atom(pr, i);
     if (++w->depth > 200) return NULL;
     switch (a.kind) {
     case ATOM_ITERATION: return w->iteration;
-    case ATOM_FUNCTION: return poly_atom(s, atom_function(s, a.op, twin(w, a.a), twin(w, a.b)));
+    case ATOM_FUNCTION:
+        return poly_atom(pr, atom_function(pr, a.op, twin(w, a.a), twin(w, a.b), w->l->runs));
     case ATOM_LOAD:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_load(s, &p));
+        return poly_atom(pr, atom_load(pr, &p));
     case ATOM_POINT:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_point(s, &p));
+        return poly_atom(pr, atom_point(pr, &p));
     case ATOM_CHOICE:
-        return poly_atom(s, atom_choice(s, &(atom){.op = 1 + w->later,
-                                                   .of = a.of,
-                                                   .a = twin(w, a.a),
-                                                   .b = twin(w, a.b),
-                                                   .yes = twin_facts(w, a.yes, NULL),
-                                                   .no = twin_facts(w, a.no, NULL)}));
+        return poly_atom(pr, atom_choice(pr, &(atom){.op = 1 + w->later,
+                                                     .of = a.of,
+                                                     .a = twin(w, a.a),
+                                                     .b = twin(w, a.b),
+                                                     .yes = twin_facts(w, a.yes, NULL),
+                                                     .no = twin_facts(w, a.no, NULL)}));
     case ATOM_SIZE:
         if (!twin_place(w, &p, a.place)) return NULL;
-        return poly_atom(s, atom_size(s, &p));
+        return poly_atom(pr, atom_size(pr, &p));
     default: {
         const poly *lo = a.lo ? twin(w, a.lo) : NULL, *hi = a.hi ? twin(w, a.hi) : NULL;
-        return poly_atom(s, atom_new(s, &(atom){.kind = ATOM_TWIN,
-                                                .op = w->later,
-                                                .varies = true,
-                                                .symbol = a.symbol,
-                                                .node = a.node,
-                                                .of = i,
-                                                .lo = lo,
-                                                .hi = hi}));
+        return poly_atom(pr, atom_new(pr, &(atom){.kind = ATOM_TWIN,
+                                                  .op = w->later,
+                                                  .varies = true,
+                                                  .symbol = a.symbol,
+                                                  .node = a.node,
+                                                  .of = i,
+                                                  .lo = lo,
+                                                  .hi = hi}));
     }
     }
 }
 
 static const poly *twin(pair *w, const poly *p)
 {
-    study *s = w->s;
+    prover *pr = w->pr;
     if (!p) return NULL;
-    const poly *out = poly_number(s, 0);
+    const poly *out = poly_number(pr, 0);
     for (int32_t i = 0; i < p->n; i++) {
-        const poly *one = poly_number(s, p->t[i].c);
+        const poly *one = poly_number(pr, p->t[i].c);
         for (int k = 0; k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++)
-            one = poly_product(s, one, twin_atom(w, p->t[i].atom[k]));
-        out = poly_sum(s, out, one);
+            one = poly_product(pr, one, twin_atom(w, p->t[i].atom[k]));
+        out = poly_sum(pr, out, one);
     }
     return out;
 }
@@ -121,187 +123,192 @@ static bool never_divides(const poly *d)
 }
 
 /* x % n and y % n, for x and y less than n apart and not the same. */
-static bool other_remainder(study *s, const poly *d, const fact *facts)
+static bool other_remainder(prover *pr, const poly *d, const fact *facts)
 {
     if (d->n != 2 || d->t[0].c != -d->t[1].c || llabs(d->t[0].c) != 1) return false;
     int32_t i = d->t[0].atom[0], k = d->t[1].atom[0];
     if (i < 0 || k < 0 || d->t[0].atom[1] >= 0 || d->t[1].atom[1] >= 0) return false;
-    const atom a = s->atoms[i], b = s->atoms[k];
+    const atom a = pr->atoms[i], b = pr->atoms[k];
     if (a.kind != ATOM_FUNCTION || b.kind != ATOM_FUNCTION || a.op != '%' || b.op != '%')
         return false;
     if (!poly_equal(a.b, b.b)) return false;
     for (int turn = 0; turn < 2; turn++) {
-        const poly *between = turn ? poly_less(s, b.a, a.a) : poly_less(s, a.a, b.a);
-        if (prove_positive(s, between, facts) &&
-            prove_positive(s, poly_less(s, a.b, between), facts))
+        const poly *between = turn ? poly_less(pr, b.a, a.a) : poly_less(pr, a.a, b.a);
+        if (prove_positive(pr, between, facts) &&
+            prove_positive(pr, poly_less(pr, a.b, between), facts))
             return true;
     }
     return false;
 }
 
-static bool never_zero(study *s, const poly *d, const fact *facts, int depth);
+static bool never_zero(prover *pr, const poly *d, const fact *facts, int depth);
 
 /* d = n * q + r, with |r| < n: it is 0 only if both q and r are. So a[j * n + i] tells j and i
  * apart where 0 <= i < n, whichever of them the loop counts. */
-static bool never_both(study *s, const poly *d, const poly *n, const poly *q, const poly *r,
+static bool never_both(prover *pr, const poly *d, const poly *n, const poly *q, const poly *r,
                        const fact *facts, int depth)
 {
     if (!q || !r || poly_equal(q, d)) return false;
-    const poly *room = poly_plus(s, n, -1);
-    if (!prove_not_negative(s, poly_less(s, room, r), facts)) return false;
-    if (!prove_not_negative(s, poly_sum(s, room, r), facts)) return false;
-    return never_zero(s, q, facts, depth + 1) || never_zero(s, r, facts, depth + 1) ||
-           never_zero(s, poly_less(s, q, r), facts, LAYERS_MOST) ||
-           never_zero(s, poly_sum(s, q, r), facts, LAYERS_MOST);
+    const poly *room = poly_plus(pr, n, -1);
+    if (!prove_not_negative(pr, poly_less(pr, room, r), facts)) return false;
+    if (!prove_not_negative(pr, poly_sum(pr, room, r), facts)) return false;
+    return never_zero(pr, q, facts, depth + 1) || never_zero(pr, r, facts, depth + 1) ||
+           never_zero(pr, poly_less(pr, q, r), facts, LAYERS_MOST) ||
+           never_zero(pr, poly_sum(pr, q, r), facts, LAYERS_MOST);
 }
 
 /* The terms of d that hold an atom, without it once, and the others. */
-static void divide_by_atom(study *s, const poly *d, int32_t which, const poly **q, const poly **r)
+static void divide_by_atom(prover *pr, const poly *d, int32_t which, const poly **q, const poly **r)
 {
-    *q = *r = poly_number(s, 0);
+    *q = *r = poly_number(pr, 0);
     for (int32_t i = 0; i < d->n; i++) {
-        const poly *one = poly_number(s, d->t[i].c);
+        const poly *one = poly_number(pr, d->t[i].c);
         bool taken = false;
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
             bool take = !taken && d->t[i].atom[k] == which;
-            if (!take) one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+            if (!take) one = poly_product(pr, one, poly_atom(pr, d->t[i].atom[k]));
             taken |= take;
         }
         if (taken)
-            *q = poly_sum(s, *q, one);
+            *q = poly_sum(pr, *q, one);
         else
-            *r = poly_sum(s, *r, one);
+            *r = poly_sum(pr, *r, one);
     }
 }
 
-static void divide_by_number(study *s, const poly *d, int64_t by, const poly **q, const poly **r)
+static void divide_by_number(prover *pr, const poly *d, int64_t by, const poly **q, const poly **r)
 {
-    *q = *r = poly_number(s, 0);
+    *q = *r = poly_number(pr, 0);
     for (int32_t i = 0; i < d->n; i++) {
         int64_t c = d->t[i].c;
-        const poly *one = poly_number(s, c % by == 0 ? c / by : c);
+        const poly *one = poly_number(pr, c % by == 0 ? c / by : c);
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++)
-            one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+            one = poly_product(pr, one, poly_atom(pr, d->t[i].atom[k]));
         if (c % by == 0)
-            *q = poly_sum(s, *q, one);
+            *q = poly_sum(pr, *q, one);
         else
-            *r = poly_sum(s, *r, one);
+            *r = poly_sum(pr, *r, one);
     }
 }
 
 /* By each number and by each settled variable that d holds a multiple of. */
-static bool in_layers(study *s, const poly *d, const fact *facts, int depth)
+static bool in_layers(prover *pr, const poly *d, const fact *facts, int depth)
 {
     const poly *q, *r;
     if (depth == LAYERS_MOST || d->n < 2) return false;
     for (int32_t i = 0; i < d->n; i++) {
         int64_t c = llabs(d->t[i].c);
         if (c > 1 && d->t[i].atom[0] >= 0) {
-            divide_by_number(s, d, c, &q, &r);
-            if (never_both(s, d, poly_number(s, c), q, r, facts, depth)) return true;
+            divide_by_number(pr, d, c, &q, &r);
+            if (never_both(pr, d, poly_number(pr, c), q, r, facts, depth)) return true;
         }
         for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
             int32_t a = d->t[i].atom[k];
-            if (s->atoms[a].varies || s->atoms[a].kind == ATOM_STEP) continue;
-            divide_by_atom(s, d, a, &q, &r);
-            if (never_both(s, d, poly_atom(s, a), q, r, facts, depth)) return true;
+            if (pr->atoms[a].varies || pr->atoms[a].kind == ATOM_STEP) continue;
+            divide_by_atom(pr, d, a, &q, &r);
+            if (never_both(pr, d, poly_atom(pr, a), q, r, facts, depth)) return true;
         }
     }
     return false;
 }
 
-static bool never_zero(study *s, const poly *d, const fact *facts, int depth)
+static bool never_zero(prover *pr, const poly *d, const fact *facts, int depth)
 {
     if (!d) return false;
     for (const fact *f = facts; f; f = f->next)
-        if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s, f->p, -1), d)))
+        if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(pr, f->p, -1), d)))
             return true;
-    return never_divides(d) || prove_not_zero(s, d, facts) || other_remainder(s, d, facts) ||
-           in_layers(s, d, facts, depth);
+    return never_divides(d) || prove_not_zero(pr, d, facts) || other_remainder(pr, d, facts) ||
+           in_layers(pr, d, facts, depth);
 }
 
 static const fact *twin_facts(pair *w, const fact *f, const fact *next)
 {
     for (; f; f = f->next) {
-        const poly *p = poly_varies(w->s, f->p) ? twin(w, f->p) : NULL;
-        if (p) next = f->unequal ? fact_unequal(w->s, next, p) : fact_add(w->s, next, p);
+        const poly *p = poly_varies(w->pr, f->p) ? twin(w, f->p) : NULL;
+        if (p) next = f->unequal ? fact_unequal(w->pr, next, p) : fact_add(w->pr, next, p);
     }
     return next;
 }
 
 /* c * (n / c) <= n where n / c is not negative, and n < c * (n / c) + c where n is not. */
-static const fact *division_facts(study *s, const fact *facts)
+static const fact *division_facts(prover *pr, const fact *facts)
 {
-    for (int64_t i = 0; i < s->atoms_n; i++) {
-        const atom a = s->atoms[i];
+    for (int64_t i = 0; i < pr->atoms_n; i++) {
+        const atom a = pr->atoms[i];
         int64_t c;
         if (a.kind != ATOM_FUNCTION || a.op != '/' || !poly_is_number(a.b, &c) || c < 2) continue;
-        const poly *q = poly_atom(s, (int32_t)i), *cq = poly_scaled(s, q, c);
-        bool whole = prove_not_negative(s, a.a, facts);
-        if (whole) facts = fact_add(s, facts, poly_plus(s, poly_less(s, cq, a.a), c - 1));
-        if (whole || prove_positive(s, q, facts)) facts = fact_add(s, facts, poly_less(s, a.a, cq));
+        const poly *q = poly_atom(pr, (int32_t)i), *cq = poly_scaled(pr, q, c);
+        bool whole = prove_not_negative(pr, a.a, facts);
+        if (whole) facts = fact_add(pr, facts, poly_plus(pr, poly_less(pr, cq, a.a), c - 1));
+        if (whole || prove_positive(pr, q, facts))
+            facts = fact_add(pr, facts, poly_less(pr, a.a, cq));
     }
     return facts;
 }
 
-static void begin(test *x, study *s, const access *a, const access *b, bool later)
+static void begin(test *x, const loop_facts *l, prover *pr, const access *a, const access *b,
+                  bool later)
 {
     *x = (test){.facts = a->facts};
-    x->step = atom_new(s, &(atom){.kind = ATOM_STEP,
-                                  .op = later,
-                                  .symbol = -1,
-                                  .node = -1,
-                                  .of = -1,
-                                  .varies = false,
-                                  .lo = poly_number(s, 1)});
-    const poly *i = poly_atom(s, s->iteration),
-               *way = poly_product(s, s->head.stride, poly_atom(s, x->step));
-    pair w = {
-        .s = s, .iteration = later ? poly_sum(s, i, way) : poly_less(s, i, way), .later = later};
+    x->step = atom_new(pr, &(atom){.kind = ATOM_STEP,
+                                   .op = later,
+                                   .symbol = -1,
+                                   .node = -1,
+                                   .of = -1,
+                                   .varies = false,
+                                   .lo = poly_number(pr, 1)});
+    const poly *i = poly_atom(pr, l->iteration),
+               *way = poly_product(pr, l->head.stride, poly_atom(pr, x->step));
+    pair w = {.l = l,
+              .pr = pr,
+              .iteration = later ? poly_sum(pr, i, way) : poly_less(pr, i, way),
+              .later = later};
     x->facts = twin_facts(&w, b->facts, x->facts);
-    x->facts = fact_add(s, x->facts, poly_less(s, s->head.hi, w.iteration));
-    x->facts = fact_add(s, x->facts, poly_less(s, w.iteration, s->head.lo));
-    if (s->head.stride) { /* a symbolic step goes where the test says */
-        const poly *size = s->head.down ? poly_scaled(s, s->head.stride, -1) : s->head.stride;
-        x->facts = fact_add(s, x->facts, poly_plus(s, size, -1));
+    x->facts = fact_add(pr, x->facts, poly_less(pr, l->head.hi, w.iteration));
+    x->facts = fact_add(pr, x->facts, poly_less(pr, w.iteration, l->head.lo));
+    if (l->head.stride) { /* a symbolic step goes where the test says */
+        const poly *size = l->head.down ? poly_scaled(pr, l->head.stride, -1) : l->head.stride;
+        x->facts = fact_add(pr, x->facts, poly_plus(pr, size, -1));
     }
-    x->facts = division_facts(s, x->facts);
+    x->facts = division_facts(pr, x->facts);
     int32_t n = a->place.n < b->place.n ? a->place.n : b->place.n;
     for (int32_t k = 0; k < n; k++) {
         const place_step *p = &a->place.step[k], *q = &b->place.step[k];
         if (p->field != STEP_INDEX || q->field != STEP_INDEX) continue;
-        x->difference[x->n++] = poly_less(s, p->index, twin(&w, q->index));
+        x->difference[x->n++] = poly_less(pr, p->index, twin(&w, q->index));
     }
 }
 
-static bool apart(study *s, const access *a, const access *b, bool later)
+static bool apart(const loop_facts *l, prover *pr, const access *a, const access *b, bool later)
 {
     test x;
-    begin(&x, s, a, b, later);
+    begin(&x, l, pr, a, b, later);
     for (int32_t k = 0; k < x.n; k++)
-        if (never_zero(s, x.difference[k], x.facts, 0)) return true;
+        if (never_zero(pr, x.difference[k], x.facts, 0)) return true;
     for (int32_t k = 1; k < x.n; k++) { /* a[i][j] and a[j][i]: both 0 would be their sum 0 */
         const poly *p = x.difference[k - 1], *q = x.difference[k];
-        if (never_zero(s, poly_sum(s, p, q), x.facts, 0) ||
-            never_zero(s, poly_less(s, p, q), x.facts, 0))
+        if (never_zero(pr, poly_sum(pr, p, q), x.facts, 0) ||
+            never_zero(pr, poly_less(pr, p, q), x.facts, 0))
             return true;
     }
     return false;
 }
 
-bool places_gap(gap *out, study *s, const access *a, const access *b, bool later)
+bool places_gap(gap *out, const loop_facts *l, prover *pr, const access *a, const access *b,
+                bool later)
 {
     test x;
-    begin(&x, s, a, b, later);
+    begin(&x, l, pr, a, b, later);
     for (int32_t k = 0; k < x.n; k++) {
         const poly *factor, *rest;
         int64_t c;
-        if (!poly_split(s, x.difference[k], x.step, &factor, &rest)) continue;
-        if (poly_is_number(factor, &c) ? c == 0 : poly_varies(s, factor)) continue;
-        if (poly_has(rest, s->iteration)) continue;
+        if (!poly_split(pr, x.difference[k], x.step, &factor, &rest)) continue;
+        if (poly_is_number(factor, &c) ? c == 0 : poly_varies(pr, factor)) continue;
+        if (poly_has(rest, l->iteration)) continue;
         bool turn = poly_is_number(factor, &c) ? c < 0 : factor->n > 0 && factor->t[0].c < 0;
-        *out = (gap){.factor = turn ? poly_scaled(s, factor, -1) : factor,
-                     .rest = turn ? rest : poly_scaled(s, rest, -1),
+        *out = (gap){.factor = turn ? poly_scaled(pr, factor, -1) : factor,
+                     .rest = turn ? rest : poly_scaled(pr, rest, -1),
                      .facts = x.facts};
         return true;
     }
@@ -313,31 +320,31 @@ bool places_gap(gap *out, study *s, const access *a, const access *b, bool later
 
 /* An inner loop's variable in the other iteration may well be what it is in this one, `off` away.
  */
-static const poly *with_inner(study *s, const poly *d, const int off[INNER_MOST])
+static const poly *with_inner(prover *pr, const poly *d, const int off[INNER_MOST])
 {
     int used = 0;
-    for (int64_t i = 0; i < s->atoms_n && d; i++) {
-        if (s->atoms[i].kind != ATOM_TWIN || !poly_has(d, (int32_t)i)) continue;
-        const atom *of = &s->atoms[s->atoms[i].of];
+    for (int64_t i = 0; i < pr->atoms_n && d; i++) {
+        if (pr->atoms[i].kind != ATOM_TWIN || !poly_has(d, (int32_t)i)) continue;
+        const atom *of = &pr->atoms[pr->atoms[i].of];
         if (of->kind != ATOM_INNER || used == INNER_MOST) return NULL;
-        if (poly_varies(s, of->lo) || poly_varies(s, of->hi)) return NULL; /* NULL bounds vary */
-        d = poly_put(s, d, (int32_t)i, poly_plus(s, poly_atom(s, s->atoms[i].of), off[used++]));
+        if (poly_varies(pr, of->lo) || poly_varies(pr, of->hi)) return NULL; /* NULL bounds vary */
+        d = poly_put(pr, d, (int32_t)i, poly_plus(pr, poly_atom(pr, pr->atoms[i].of), off[used++]));
     }
     return d;
 }
 
 /* How many iterations apart all differences are 0 with these offsets: 0 if never. */
-static int64_t meets(study *s, const test *x, const int off[INNER_MOST])
+static int64_t meets(prover *pr, const test *x, const int off[INNER_MOST])
 {
     int64_t at = 0, c, zero;
     for (int32_t k = 0; k < x->n; k++) {
-        const poly *d = with_inner(s, x->difference[k], off), *factor, *rest;
+        const poly *d = with_inner(pr, x->difference[k], off), *factor, *rest;
         if (!d) return 0;
         if (poly_is_number(d, &zero)) {
             if (zero != 0) return 0;
             continue;
         }
-        if (!poly_split(s, d, x->step, &factor, &rest)) return 0;
+        if (!poly_split(pr, d, x->step, &factor, &rest)) return 0;
         if (!poly_is_number(factor, &c) || !poly_is_number(rest, &zero) || c == 0) return 0;
         if (zero % c != 0 || -zero / c < 1) return 0;
         if (at != 0 && at != -zero / c) return 0;
@@ -346,23 +353,23 @@ static int64_t meets(study *s, const test *x, const int off[INNER_MOST])
     return at == 0 ? 1 : at;
 }
 
-static bool within_range(study *s, int64_t at)
+static bool within_range(const loop_facts *l, prover *pr, int64_t at)
 {
     int64_t width, stride;
-    const poly *w = poly_less(s, s->head.hi, s->head.lo);
-    if (!poly_is_number(w, &width) || !poly_is_number(s->head.stride, &stride)) return true;
+    const poly *w = poly_less(pr, l->head.hi, l->head.lo);
+    if (!poly_is_number(w, &width) || !poly_is_number(l->head.stride, &stride)) return true;
     return at * llabs(stride) <= width;
 }
 
-static int64_t surely(study *s, const access *a, const access *b, bool later)
+static int64_t surely(const loop_facts *l, prover *pr, const access *a, const access *b, bool later)
 {
     static const int offs[][INNER_MOST] = {{0, 0, 0},  {1, 0, 0}, {-1, 0, 0}, {0, 1, 0},
                                            {0, -1, 0}, {2, 0, 0}, {-2, 0, 0}};
     test x;
-    begin(&x, s, a, b, later);
+    begin(&x, l, pr, a, b, later);
     for (size_t k = 0; k < sizeof offs / sizeof *offs; k++) {
-        int64_t at = meets(s, &x, offs[k]);
-        if (at > 0 && at <= STEPS_TRIED * 1024 && within_range(s, at)) return at;
+        int64_t at = meets(pr, &x, offs[k]);
+        if (at > 0 && at <= STEPS_TRIED * 1024 && within_range(l, pr, at)) return at;
     }
     return 0;
 }
@@ -370,80 +377,46 @@ static int64_t surely(study *s, const access *a, const access *b, bool later)
 /* ---- both ---------------------------------------------------------------------------------------
  */
 
-bool field_in_union(const study *s, int32_t field)
-{
-    const hpc_tree *t = s->t;
-    const char *of = t->name + t->symbol[field].scope;
-    for (int64_t i = 0; i < t->types_n; i++) {
-        const char *name = t->name + t->type[i].name;
-        if (!(t->type[i].flags & HPC_TYPE_UNION)) continue;
-        if (of[0] == '\0' || strcmp(of, name) == 0 || strchr(name, '(')) return true;
-    }
-    return false;
-}
-
 /* Fields of a record that are not the same are apart, unless it is a union. */
-static bool other_field(const study *s, const place *a, const place *b)
+static bool other_field(const hpc_tree *t, const place *a, const place *b)
 {
     for (int32_t k = 0; k < a->n && k < b->n; k++) {
         int32_t x = a->step[k].field, y = b->step[k].field;
         if (x == y) continue;
-        return x >= 0 && y >= 0 && !field_in_union(s, x) && !field_in_union(s, y);
+        return x >= 0 && y >= 0 && !field_in_union(t, x) && !field_in_union(t, y);
     }
     return false;
 }
 
 /* Whether they are apart if arrays that say where rows begin never decrease, which is assumed. */
-static bool apart_in_rows(study *s, const access *a, const access *b)
+static bool apart_in_rows(const loop_facts *l, prover *pr, answer *assumed, const access *a,
+                          const access *b)
 {
-    s->rises_n = 0;
-    s->rising = true;
-    bool ok = apart(s, a, b, true) && apart(s, a, b, false);
-    s->rising = false;
-    for (int32_t i = 0; i < s->rises_n && ok; i++) {
+    pr->rises_n = 0;
+    pr->rising = true;
+    bool ok = apart(l, pr, a, b, true) && apart(l, pr, a, b, false);
+    pr->rising = false;
+    for (int32_t i = 0; i < pr->rises_n && ok; i++) {
         hpc_buf text = {0};
-        place of = *s->rises[i];
+        place of = *pr->rises[i];
         of.n--;
         hpc_buf_text(&text, "the values of ");
-        place_text(&text, s, &of);
+        place_text(&text, pr, l->p, &of);
         hpc_buf_text(&text, " never decrease");
-        if (!text.failed) assume(s, text.data, NULL);
+        if (!text.failed) answer_assume(assumed, text.data, NULL);
         hpc_buf_release(&text);
     }
     return ok;
 }
 
-meeting places_meet(int64_t *apart_by, study *s, const access *a, const access *b)
+meeting places_meet(int64_t *apart_by, const loop_facts *l, prover *pr, answer *assumed,
+                    const access *a, const access *b)
 {
     *apart_by = 0;
-    if (other_field(s, &a->place, &b->place)) return MEETING_NEVER;
-    if (apart(s, a, b, true) && apart(s, a, b, false)) return MEETING_NEVER;
-    if (apart_in_rows(s, a, b)) return MEETING_NEVER;
-    int64_t later = surely(s, a, b, true), earlier = later ? 0 : surely(s, a, b, false);
+    if (other_field(l->p->t, &a->place, &b->place)) return MEETING_NEVER;
+    if (apart(l, pr, a, b, true) && apart(l, pr, a, b, false)) return MEETING_NEVER;
+    if (apart_in_rows(l, pr, assumed, a, b)) return MEETING_NEVER;
+    int64_t later = surely(l, pr, a, b, true), earlier = later ? 0 : surely(l, pr, a, b, false);
     *apart_by = later ? later : earlier;
     return *apart_by ? MEETING_SURE : MEETING_MAYBE;
-}
-
-/* ---- extremes -----------------------------------------------------------------------------------
- */
-
-const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts)
-{
-    for (int round = 0; p && round < 8; round++) {
-        int32_t highest = -1;
-        for (int32_t i = 0; i < p->n; i++)
-            for (int k = 0; k < TERM_ATOMS; k++) {
-                int32_t a = p->t[i].atom[k];
-                if (a > highest && s->atoms[a].varies) highest = a;
-            }
-        if (highest < 0) return p;
-        const poly *c, *rest;
-        atom a = s->atoms[highest];
-        if (!poly_split(s, p, highest, &c, &rest)) return NULL;
-        bool up = prove_not_negative(s, c, facts);
-        if (!up && !prove_not_negative(s, poly_scaled(s, c, -1), facts)) return NULL;
-        const poly *bound = up == greatest ? a.hi : a.lo;
-        p = bound ? poly_sum(s, poly_product(s, c, bound), rest) : NULL;
-    }
-    return NULL;
 }

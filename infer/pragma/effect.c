@@ -1,8 +1,8 @@
 /*
- * effect.c: what a function of the file does beside returning a value, found in its body: what it
- * reads and writes through its arguments, what state it changes, what stands in the way of knowing.
+ * effect.c: effects of the file's functions, found in their bodies: accesses through arguments,
+ * changes of state, and constructs that are not analysed.
  */
-#include "infer/pragma/inline.h"
+#include "infer/pragma/program.h"
 
 static void worse(effect *f, uint8_t kind, uint32_t line, const char *why)
 {
@@ -139,13 +139,13 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
 }
 
 /* What a call within does through the arguments that are handed on. */
-static void pass_on(effect *f, study *s, int32_t function, int32_t call, const effect *g)
+static void pass_on(effect *f, const program *p, int32_t function, int32_t call, const effect *g)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = p->t;
     int32_t c = hpc_tree_child(t, call, 1);
     for (int k = 0; k < 8 && c; k++, c = hpc_tree_next(t, c)) {
         if (!(g->arg[k] & (ARG_READ | ARG_WRITE))) continue;
-        int32_t v = root_of(t, c), from = origin(s->program, v);
+        int32_t v = root_of(t, c), from = origin(p, v);
         int mine = from < 0 ? -1 : argument_of(t, function, from);
         bool write = g->arg[k] & ARG_WRITE;
         if (mine >= 0) {
@@ -157,9 +157,10 @@ static void pass_on(effect *f, study *s, int32_t function, int32_t call, const e
     }
 }
 
-static void look_at_known(effect *f, study *s, int32_t function, int32_t call, call_known is)
+static void look_at_known(effect *f, const program *p, int32_t function, int32_t call,
+                          call_known is)
 {
-    uint32_t line = s->t->node[call].line;
+    uint32_t line = p->t->node[call].line;
     effect g = {.state = 2};
     switch (is) {
     case CALL_VALUE:
@@ -179,7 +180,7 @@ static void look_at_known(effect *f, study *s, int32_t function, int32_t call, c
     case CALL_LOCK: worse(f, EFFECT_UNKNOWN, line, "takes a lock"); return;
     default: worse(f, EFFECT_UNKNOWN, line, "calls an unknown function"); return;
     }
-    pass_on(f, s, function, call, &g);
+    pass_on(f, p, function, call, &g);
 }
 
 /* A variable that others may change: whether they do is for the loop to say. */
@@ -197,17 +198,17 @@ static void read_global(effect *f, const hpc_tree *t, int32_t v, uint32_t line)
     worse(f, EFFECT_READS, line, "");
 }
 
-static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
+static void look_at_call(effect *f, const program *p, int32_t function, int32_t call)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = p->t;
     int32_t v = t->node[call].symbol;
     call_known is = call_known_at(t, call);
     if (is == CALL_METHOD_OWN && inline_arguments(t, call) == 0) is = CALL_VALUE;
     if (is != CALL_UNKNOWN || v < 0) {
-        look_at_known(f, s, function, call, is);
+        look_at_known(f, p, function, call, is);
         return;
     }
-    const effect *g = effect_of(s, v);
+    const effect *g = effect_of(p, v);
     if (g->state == 1) return; /* recursion: what it does is what is being found */
     if (g->kind == EFFECT_BAD || g->kind == EFFECT_UNKNOWN)
         worse(f, g->kind, t->node[call].line, g->why);
@@ -218,7 +219,7 @@ static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
     for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
     f->object |= g->object;
     if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
-    pass_on(f, s, function, call, g);
+    pass_on(f, p, function, call, g);
 }
 
 static bool is_step(uint8_t op)
@@ -263,14 +264,14 @@ static bool is_constant(const hpc_tree *t, int32_t e)
     return true;
 }
 
-static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
+static void look_at_node(effect *f, const program *p, int32_t function, int32_t i)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = p->t;
     const hpc_tree_node *n = &t->node[i];
     int32_t c = hpc_tree_first(t, i);
     switch (n->kind) {
-    case HPC_TREE_ASSIGN: touch(f, s->program, function, c, true); break;
-    case HPC_TREE_CALL: look_at_call(f, s, function, i); break;
+    case HPC_TREE_ASSIGN: touch(f, p, function, c, true); break;
+    case HPC_TREE_CALL: look_at_call(f, p, function, i); break;
     case HPC_TREE_CONSTRUCT:
         if (c) worse(f, EFFECT_UNKNOWN, n->line, "constructs an object of a class");
         break;
@@ -294,20 +295,19 @@ static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
         worse(f, EFFECT_UNKNOWN, n->line, "contains a construct that is not analysed");
         break;
     default:
-        if (n->kind == HPC_TREE_UNARY && is_step(n->op) && c)
-            touch(f, s->program, function, c, true);
+        if (n->kind == HPC_TREE_UNARY && is_step(n->op) && c) touch(f, p, function, c, true);
         if (n->kind == HPC_TREE_NAME && n->symbol >= 0 && is_mutable_global(t, n->symbol))
             read_global(f, t, n->symbol, n->line);
         if (is_lvalue(n->kind, n->op) && !is_returned_object(t, i) &&
             !(n->parent >= 0 && t->node[n->parent].kind == HPC_TREE_MEMBER))
-            touch(f, s->program, function, i, false);
+            touch(f, p, function, i, false);
     }
 }
 
-const effect *effect_of(study *s, int32_t symbol)
+const effect *effect_of(const program *p, int32_t symbol)
 {
-    const hpc_tree *t = s->t;
-    effect *f = &s->program->effect[symbol];
+    const hpc_tree *t = p->t;
+    effect *f = &p->effect[symbol];
     const hpc_symbol *v = &t->symbol[symbol];
     if (f->state != 0) return f;
     f->state = 1;
@@ -321,7 +321,7 @@ const effect *effect_of(study *s, int32_t symbol)
     } else if (t->node[v->node].flags & HPC_TREE_ERRORS) {
         worse(f, EFFECT_UNKNOWN, v->line, "does not compile");
     } else {
-        for (int32_t i = v->node + 1; i < t->node[v->node].end; i++) look_at_node(f, s, v->node, i);
+        for (int32_t i = v->node + 1; i < t->node[v->node].end; i++) look_at_node(f, p, v->node, i);
     }
     f->state = 2;
     return f;

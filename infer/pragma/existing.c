@@ -1,59 +1,14 @@
 /*
- * existing.c: the directives that a file has already, and what keeps one from being put before a
- * loop. The tree knows none of them, so loops are found by their tokens as well; the two meet at
- * the byte where a loop begins.
+ * existing.c: directives that loops have already, and code that prevents a directive before a loop.
  */
 #include "infer/pragma/existing.h"
 
 #include <string.h>
 
-/* ---- the text's directives --------------------------------------------------------------------
- */
+#include "infer/pragma/review.h"
+#include "infer/pragma/written.h"
 
-int directives_open(directives *d, const char *text, size_t n, hpc_language l, bool fixed_form)
-{
-    int rc;
-    *d = (directives){.text = text, .n = n, .language = l};
-    TRY(hpc_lex(&d->tokens, text, n, l, fixed_form));
-    TRY(hpc_functions_find(&d->functions, &d->tokens, text, l));
-    TRY(hpc_loops_find(&d->loops, &d->tokens, text, l, &d->functions));
-out:
-    if (rc < 0) directives_close(d);
-    return rc;
-}
-
-void directives_close(directives *d)
-{
-    hpc_tokens_release(&d->tokens);
-    hpc_functions_release(&d->functions);
-    hpc_loops_release(&d->loops);
-}
-
-int64_t directives_loop(const directives *d, size_t at)
-{
-    int64_t lo = 0, hi = d->loops.n;
-    while (lo < hi) {
-        int64_t mid = (lo + hi) / 2;
-        if (d->loops.item[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < d->loops.n && d->loops.item[lo].at == at ? lo : -1;
-}
-
-int64_t directives_of(const directives *d, int64_t loop)
-{
-    const hpc_loop *x = &d->loops.item[loop];
-    for (int64_t k = x->pragmas_n - 1; x->pragma >= 0 && k >= 0; k--) {
-        const hpc_pragma *p = &d->loops.pragma[x->pragma + k];
-        if (p->api == HPC_DIRECTIVE_OMP && !p->closes && !p->alternative) return x->pragma + k;
-    }
-    return -1;
-}
-
-/* ---- what stands before a loop ----------------------------------------------------------------
- */
+/* ---- code before a loop ---- */
 
 static bool is_text(const directives *d, const hpc_token *t, const char *word)
 {
@@ -88,16 +43,6 @@ static const char *before(const directives *d, int64_t k, hpc_arena *a)
         is_text(d, &t[k - 3], "_Pragma"))
         return hpc_arena_text(a, "the pragma on line %u precedes it", t[k].line);
     return "";
-}
-
-bool directives_reach(const directives *d, int64_t pragma, size_t at)
-{
-    const hpc_token *t = d->tokens.item;
-    if (d->loops.pragma[pragma].end > at) return false;
-    for (int64_t k = hpc_token_at(&d->tokens, at) - 1;
-         k >= 0 && t[k].at >= d->loops.pragma[pragma].end; k--)
-        if (t[k].kind != HPC_TOKEN_COMMENT && !(t[k].flags & HPC_TOKEN_IN_DIRECTIVE)) return false;
-    return true;
 }
 
 static bool is_constexpr(const directives *d, const hpc_loop *x)
@@ -241,12 +186,11 @@ out:
     return rc;
 }
 
-int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
-                  const hpc_pragma_options *o)
+int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_options *o)
 {
     directives d;
     int rc;
-    TRY(directives_open(&d, base->text, base->text_n, base->language, false));
+    TRY(directives_open(&d, p->text, p->text_n, p->language, false));
     if (p->t->errors > 0) TRY(add_lost(out, &d, o));
     for (int64_t i = 0; i < out->n; i++) {
         hpc_pragma_loop *x = &out->item[i];
@@ -255,7 +199,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
         if (loop >= 0) {
             x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
             TRY(find_text(x, &d, loop, out->arena));
-            if (x->existing) TRY(existing_review(x, &d, loop, p, base));
+            if (x->existing) TRY(existing_review(x, &d, loop, p));
         } else if (x->outer >= 0) {
             x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
         }

@@ -1,225 +1,64 @@
 /*
- * find.c: all loops of a file: each is studied, judged, and given its directive.
+ * find.c: the loops of a file, with the verdict, the evidence and the directive of each.
  */
 #include <string.h>
 
 #include "infer/pragma/existing.h"
+#include "infer/pragma/memory.h"
 #include "infer/pragma/propose.h"
+#include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
-
-const char *hpc_verdict_name(hpc_verdict v)
-{
-    static const char *const names[] = {"unknown", "unsafe", "conditional", "parallel"};
-    return names[v];
-}
-
-const char *hpc_existing_name(hpc_existing e)
-{
-    static const char *const names[] = {"none",      "right",    "racy",     "clause",
-                                        "reduction", "unproven", "harmless", "redundant"};
-    return names[e];
-}
-
-void hpc_pragma_loops_release(hpc_pragma_loops *l)
-{
-    hpc_free(l->item);
-    hpc_arena_free(l->arena);
-    *l = (hpc_pragma_loops){0};
-}
-
-/* ---- one loop -----------------------------------------------------------------------------------
- */
-
-int study_begin(study *s, const program *p, int32_t loop, int32_t function)
-{
-    const hpc_tree *t = p->t;
-    s->t = t;
-    s->program = p;
-    s->loop = loop;
-    s->function = function;
-    s->slot_of = hpc_arena_alloc(s->arena, (size_t)t->symbols_n + 1, sizeof *s->slot_of);
-    if (!s->slot_of) return HPC_E_NOMEM;
-    for (int64_t v = 0; v < t->symbols_n; v++) s->slot_of[v] = -1;
-    return slots_find(s);
-}
-
-/* Whether an expression is worth the same where the loop begins: it names variables alone, and none
- * of them is assigned in between. */
-static bool still_holds(const hpc_tree *t, int32_t e, int32_t from, int32_t loop)
-{
-    for (int32_t i = e; i < t->node[e].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        if (n->kind == HPC_TREE_MEMBER || n->kind == HPC_TREE_INDEX || n->kind == HPC_TREE_CALL)
-            return false;
-        if (n->kind == HPC_TREE_UNARY && n->op == '*') return false;
-        if (n->kind != HPC_TREE_NAME) continue;
-        for (int32_t k = from; k < loop; k++) {
-            int32_t c = hpc_tree_first(t, k);
-            bool by = t->node[k].kind == HPC_TREE_ASSIGN || t->node[k].kind == HPC_TREE_UNARY;
-            if (by && c && t->node[c].kind == HPC_TREE_NAME && t->node[c].symbol == n->symbol)
-                return false;
-        }
-    }
-    return true;
-}
-
-/* "if (k < 1) return;" further up: behind it k >= 1. */
-static void guards_before(study *s)
-{
-    const hpc_tree *t = s->t;
-    for (int32_t c = s->loop, up = t->node[c].parent; up >= s->function && up > 0;
-         c = up, up = t->node[up].parent)
-    {
-        if (t->node[up].kind != HPC_TREE_BLOCK) continue;
-        for (int32_t k = hpc_tree_first(t, up); k && k < c; k = hpc_tree_next(t, k)) {
-            if (t->node[k].kind != HPC_TREE_IF) continue;
-            int32_t then = hpc_tree_child(t, k, 1), other = hpc_tree_child(t, k, 2);
-            if (!then || !walk_ends(t, then)) continue;
-            if (other && t->node[other].kind != HPC_TREE_NOTHING) continue;
-            int32_t condition = hpc_tree_first(t, k);
-            if (still_holds(t, condition, then, s->loop))
-                s->facts = facts_of(s, s->facts, condition, false);
-        }
-    }
-}
-
-/* The loops around it have run into their bodies, so their variables are within their bounds. */
-static void facts_around(study *s)
-{
-    const hpc_tree *t = s->t;
-    s->quiet = true;
-    guards_before(s);
-    for (int32_t c = s->loop, up = t->node[c].parent; up > s->function;
-         c = up, up = t->node[up].parent) {
-        loop_head h;
-        int32_t then = hpc_tree_child(t, up, 1);
-        if (t->node[up].kind == HPC_TREE_IF && (c == then || c == hpc_tree_child(t, up, 2)) &&
-            still_holds(t, hpc_tree_first(t, up), then, s->loop))
-            s->facts = facts_of(s, s->facts, hpc_tree_first(t, up), c == then);
-        if (t->node[up].kind != HPC_TREE_FOR) continue;
-        head_read(&h, s, up);
-        if (h.reason || h.symbol < 0 || h.body != c) continue;
-        if (!still_holds(t, then, h.body, s->loop)) continue;
-        const poly *var = poly_atom(s, atom_symbol(s, h.symbol));
-        s->facts = fact_add(s, s->facts, poly_less(s, var, h.lo));
-        s->facts = fact_add(s, s->facts, poly_less(s, h.hi, var));
-    }
-    s->quiet = false;
-}
-
-static bool names_errno(const study *s, int32_t from, int32_t to)
-{
-    for (int32_t i = from; i < to; i++)
-        if (s->t->node[i].kind == HPC_TREE_CALL && s->t->node[i].symbol >= 0 &&
-            strcmp(symbol_name(s, s->t->node[i].symbol), "__errno_location") == 0)
-            return true;
-    return false;
-}
-
-/* Each thread has an errno of its own, so what the loop's calls leave there does not get out. */
-static void check_errno(study *s)
-{
-    const hpc_tree *t = s->t;
-    int32_t end = t->node[s->loop].end;
-    bool calls = false;
-    for (int32_t i = s->loop; i < end; i++) calls |= t->node[i].kind == HPC_TREE_CALL;
-    if (calls && names_errno(s, end, t->node[s->function].end))
-        say_unsafe(s, "order", s->loop,
-                   "errno is read after the loop, but each thread has its own errno");
-}
-
-bool study_walk(study *s)
-{
-    const hpc_tree *t = s->t;
-    s->quiet = true;
-    head_read(&s->head, s, s->loop);
-    s->quiet = false;
-    if (t->node[s->loop].flags & HPC_TREE_ERRORS)
-        say_unknown(s, "form", s->loop, "the compiler reports an error in it");
-    if (s->head.reason || !s->head.body) {
-        s->unknown = true;
-        if (s->head.reason) {
-            say_unknown(s, "form", s->loop, "%s", s->head.reason);
-            s->found.evidence[s->found.evidence_n - 1].line = s->head.reason_line;
-        }
-        return false;
-    }
-    facts_around(s);
-    s->before = s->facts;
-    slots_step(s);
-    if (s->head.limit) value_of(s, s->head.limit); /* each iteration looks at it */
-    walk_loop(s);
-    check_errno(s);
-    return true;
-}
-
-void study_end(study *s)
-{
-    hpc_free(s->atoms);
-    hpc_free(s->item);
-    hpc_free(s->stores);
-    hpc_free(s->found.evidence);
-    hpc_free(s->found.assumption);
-}
-
-void clauses_release(clauses *c)
-{
-    hpc_buf_release(&c->privates);
-    hpc_buf_release(&c->last);
-    hpc_buf_release(&c->conditional);
-    hpc_buf_release(&c->linear);
-    hpc_buf_release(&c->shared);
-    for (int k = 0; k < c->n; k++) hpc_buf_release(&c->reduction[k].names);
-}
+#include "infer/pragma/study.h"
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
-                const hpc_pragma_options *o)
+/* The decisive evidence first. */
+static void copy_evidence(hpc_pragma_loop *out, const answer *a)
 {
-    const found *f = &s->found;
-    if (!s->unsafe && !s->unknown) propose(out, s, c, base, o);
-    out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
-                   : s->unknown           ? HPC_VERDICT_UNKNOWN
-                   : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
-                                          : HPC_VERDICT_PARALLEL;
-    out->evidence = hpc_arena_alloc(s->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
-    out->assumption =
-        hpc_arena_alloc(s->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
-    if (!out->evidence || !out->assumption || s->rc < 0) return HPC_E_NOMEM;
     static const hpc_verdict order[] = {HPC_VERDICT_UNSAFE, HPC_VERDICT_UNKNOWN,
                                         HPC_VERDICT_PARALLEL};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        for (int64_t i = 0; i < f->evidence_n; i++)
-            if (f->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = f->evidence[i];
-    if (out->verdict == HPC_VERDICT_CONDITIONAL) {
-        memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
-        out->assumptions_n = f->assumptions_n;
-    }
-    if (out->verdict == HPC_VERDICT_CONDITIONAL) out->guard = guard_of(s);
-    return s->rc;
+        for (int64_t i = 0; i < a->evidence_n; i++)
+            if (a->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = a->evidence[i];
 }
 
-static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
-                 int32_t function, const hpc_pragma_options *o)
+static int keep(hpc_pragma_loop *out, walk *w, const hpc_pragma_options *o)
 {
-    study s = *base;
-    clauses c = {0};
-    int rc;
-    hpc_arena_mark mark = hpc_arena_here(s.arena);
-    TRY(study_begin(&s, p, loop, function));
+    const answer *a = w->answer;
+    if (!a->unsafe && !a->unknown) propose(out, w, o);
+    out->verdict = a->unsafe              ? HPC_VERDICT_UNSAFE
+                   : a->unknown           ? HPC_VERDICT_UNKNOWN
+                   : a->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
+                                          : HPC_VERDICT_PARALLEL;
+    out->evidence = hpc_arena_alloc(a->p->out, (size_t)a->evidence_n + 1, sizeof *out->evidence);
+    out->assumption =
+        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->evidence || !out->assumption) return HPC_E_NOMEM;
+    copy_evidence(out, a);
+    if (out->verdict != HPC_VERDICT_CONDITIONAL) return HPC_OK;
+    memcpy(out->assumption, a->assumption, (size_t)a->assumptions_n * sizeof *a->assumption);
+    out->assumptions_n = a->assumptions_n;
+    out->guard = guard_of(w);
+    return HPC_OK;
+}
+
+static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t function,
+                 bool is_instance, const hpc_pragma_options *o)
+{
+    study s;
+    int rc, failed;
+    hpc_arena_mark mark = hpc_arena_here(p->work);
+    TRY(study_begin(&s, p, loop, function, is_instance));
     if (study_walk(&s)) {
-        scalars_judge(&s, &c);
-        memory_judge(&s, &c);
+        scalars_judge(&s.walk);
+        memory_judge(&s.walk);
     }
-    TRY(s.rc);
-    if (o->default_none) share_rest(&s, &c);
-    TRY(keep(out, &s, &c, base, o));
+    if (o->default_none) share_rest(&s.answer, &s.loop);
+    TRY(keep(out, &s.walk, o));
 out:
-    clauses_release(&c);
-    study_end(&s);
-    hpc_arena_rewind(base->arena, mark);
-    return rc;
+    failed = study_end(&s);
+    hpc_arena_rewind(p->work, mark);
+    return rc < 0 ? rc : failed;
 }
 
 /* ---- all of them --------------------------------------------------------------------------------
@@ -229,12 +68,12 @@ typedef struct finding {
     hpc_pragma_loops *out;
     int64_t cap;
     const hpc_tree *t;
-    const size_t *line_end; /* where each line ends */
+    const size_t *line_end; /* byte of each line end */
     int64_t lines_n;
-    hpc_map *seen; /* loops by where they lie in the text */
+    hpc_map *seen; /* index of a loop by its byte range */
     struct {
         int32_t node, loop;
-    } open[HPC_TREE_DEPTH_MOST + 1]; /* what is around the next one */
+    } open[HPC_TREE_DEPTH_MOST + 1]; /* loops around the next one */
     int32_t open_n;
 } finding;
 
@@ -284,7 +123,7 @@ out:
     return rc;
 }
 
-/* What is right for one instantiation of a template alone is not proposed. */
+/* Keeps of a proposal only what is right for all instantiations of a template. */
 static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
 {
     const char *a = kept->pragma, *b = other->pragma;
@@ -309,8 +148,8 @@ static void keep_guard(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
     if (!other->guard || strcmp(kept->guard, other->guard) != 0) kept->guard = NULL;
 }
 
-/* A template's loop is there once more for each explicit instantiation, with types in it: these
- * count, and the worst of them, and not the first, which has none. */
+/* The tree has a template's loop once without types, and once per instantiation. The worst verdict
+ * of the instantiations counts. */
 static int merge_twin(finding *f)
 {
     hpc_pragma_loops *out = f->out;
@@ -344,7 +183,7 @@ out:
     return rc;
 }
 
-/* True if the last loop is there already, as part of a template. */
+/* True if the list already has the last loop, as part of a template. */
 static bool is_seen(const finding *f)
 {
     const hpc_pragma_loop *l = &f->out->item[f->out->n - 1];
@@ -353,18 +192,9 @@ static bool is_seen(const finding *f)
     return hpc_map_get(f->seen, span, sizeof span, &k);
 }
 
-int32_t function_around(const hpc_tree *t, int32_t i)
-{
-    int32_t up = t->node[i].parent;
-    while (up > 0 && t->node[up].kind != HPC_TREE_FUNCTION && t->node[up].kind != HPC_TREE_LAMBDA)
-        up = t->node[up].parent;
-    return up;
-}
-
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o)
 {
-    program p = {0};
     finding f = {.out = out, .t = t};
     int rc;
     *out = (hpc_pragma_loops){0};
@@ -372,9 +202,9 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     out->arena = hpc_arena_create(0);
     f.seen = hpc_map_create();
     if (!work || !out->arena || !f.seen) TRY(HPC_E_NOMEM);
-    study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
+    program p = {.t = t, .text = text, .text_n = n, .language = l, .work = work, .out = out->arena};
     TRY(find_lines(&f, text, n, work));
-    TRY(program_init(&p, t, work));
+    TRY(program_init(&p));
     for (int32_t i = 0; i < t->n; i++) {
         if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
         if (o->line && (o->line < t->node[i].line || o->line > line_at(&f, t->node[i].to)))
@@ -383,11 +213,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(&f, i, name));
-        base.is_instance = is_seen(&f);
-        TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o));
+        TRY(judge(&out->item[out->n - 1], &p, i, function, is_seen(&f), o));
         TRY(merge_twin(&f));
     }
-    TRY(existing_find(out, &p, &base, o));
+    TRY(existing_find(out, &p, o));
     hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);

@@ -1,20 +1,21 @@
 /*
- * guard.c: the if clause that runs a loop in parallel only where all that is assumed of it holds.
+ * guard.c: the if clause under which all assumptions about a loop hold.
  */
-#include <string.h>
-
 #include "infer/pragma/spell.h"
+
+#include <string.h>
 
 /* "n > 0 && ", in front of checks that read what the loop reads only where it runs; false: that
  * cannot be said. */
-static bool put_runs(hpc_buf *b, study *s)
+static bool put_runs(hpc_buf *b, walk *w)
 {
-    spelling x = {.s = s};
-    const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
-    if (!s->found.runs || prove_positive(s, count, s->before)) return true;
+    spelling x = {.w = w};
+    const poly *count =
+        poly_plus(w->prover, poly_less(w->prover, w->loop->head.hi, w->loop->head.lo), 1);
+    if (!w->answer->reads_loop || prove_positive(w->prover, count, w->loop->before)) return true;
     if (!count) return false;
-    spell_compare(&x, poly_plus(s, s->head.hi, 1), ">", s->head.lo);
-    if (x.text.failed) s->rc = x.text.failed;
+    spell_compare(&x, poly_plus(w->prover, w->loop->head.hi, 1), ">", w->loop->head.lo);
+    if (x.text.failed) answer_fail(w->answer, x.text.failed);
     bool ok = !x.failed && !x.runs && !x.text.failed;
     if (ok) hpc_buf_text(b, x.text.data);
     hpc_buf_release(&x.text);
@@ -22,31 +23,31 @@ static bool put_runs(hpc_buf *b, study *s)
 }
 
 /* True if an assumption before this one has the same check. */
-static bool is_repeated(const found *f, int64_t k)
+static bool is_repeated(const answer *f, int64_t k)
 {
     for (int64_t i = 0; i < k; i++)
         if (strcmp(f->assumption[i].check, f->assumption[k].check) == 0) return true;
     return false;
 }
 
-const char *guard_of(study *s)
+const char *guard_of(walk *w)
 {
-    const found *f = &s->found;
+    const answer *f = w->answer;
     const char *out = NULL;
     hpc_buf b = {0};
     int64_t n = 0;
     for (int64_t k = 0; k < f->assumptions_n; k++)
         if (!f->assumption[k].check) return NULL;
     for (int64_t k = 0; k < f->assumptions_n; k++) n += !is_repeated(f, k);
-    if (n > 0 && put_runs(&b, s)) {
+    if (n > 0 && put_runs(&b, w)) {
         const bool several = n > 1 || b.n > 0;
         for (int64_t k = 0; k < f->assumptions_n; k++) {
             if (is_repeated(f, k)) continue;
             hpc_buf_printf(&b, several ? "%s(%s)" : "%s%s", b.n > 0 ? " && " : "",
                            f->assumption[k].check);
         }
-        out = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
-        if (!out) s->rc = HPC_E_NOMEM;
+        out = b.failed ? NULL : hpc_arena_text(w->loop->p->out, "%s", b.data);
+        if (!out) answer_fail(w->answer, HPC_E_NOMEM);
     }
     hpc_buf_release(&b);
     return out;

@@ -1,14 +1,14 @@
 /*
- * head.c: is it a loop whose iterations can be counted before it begins? OpenMP 5.2, 4.4.1: one
- * variable of integer or pointer type, first value, test and step that the body does not change.
+ * head.c: canonical loop form (OpenMP 5.2, 4.4.1): one integer or pointer variable with a first
+ * value, a test and a step that the body does not change.
  */
 #include "infer/pragma/inline.h"
 
-static void refuse(loop_head *h, const study *s, int32_t node, const char *reason)
+static void refuse(loop_head *h, const walk *w, int32_t node, const char *reason)
 {
     if (h->reason) return;
     h->reason = reason;
-    h->reason_line = s->t->node[node].line;
+    h->reason_line = w->t->node[node].line;
 }
 
 static bool is_step(uint8_t op)
@@ -17,13 +17,13 @@ static bool is_step(uint8_t op)
 }
 
 /* "int i = e", "i = e": the variable and the first value; 0: it is neither. */
-static int32_t read_first(loop_head *h, study *s, int32_t first)
+static int32_t read_first(loop_head *h, walk *w, int32_t first)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t c = hpc_tree_first(t, first);
     if (t->node[first].kind == HPC_TREE_DECLARE && c && t->node[c].kind == HPC_TREE_VARIABLE) {
         int32_t value = hpc_tree_first(t, c);
-        if (hpc_tree_next(t, c)) refuse(h, s, first, "its header declares more than one variable");
+        if (hpc_tree_next(t, c)) refuse(h, w, first, "its header declares more than one variable");
         h->symbol = t->node[c].symbol;
         h->own = true;
         return value;
@@ -61,9 +61,9 @@ static uint8_t turned(uint8_t op)
 }
 
 /* i < e and its like: the operator with i on the left, and e. */
-static uint8_t read_test(int32_t *bound, const study *s, const loop_head *h, int32_t test)
+static uint8_t read_test(int32_t *bound, const walk *w, const loop_head *h, int32_t test)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t left = hpc_tree_child(t, test, 0), right = hpc_tree_child(t, test, 1);
     if (t->node[test].kind != HPC_TREE_BINARY || !left || !right) return 0;
     bool straight = names(t, left, h->symbol), turn = names(t, right, h->symbol);
@@ -73,9 +73,9 @@ static uint8_t read_test(int32_t *bound, const study *s, const loop_head *h, int
 }
 
 /* By how much it steps, as an expression (0: by one), and in which direction. */
-static bool read_step(int32_t *by, bool *down, const study *s, const loop_head *h, int32_t step)
+static bool read_step(int32_t *by, bool *down, const walk *w, const loop_head *h, int32_t step)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[step];
     int32_t a = hpc_tree_child(t, step, 0), b = hpc_tree_child(t, step, 1);
     *by = 0;
@@ -127,156 +127,157 @@ static bool has_call(const hpc_tree *t, int32_t e)
 }
 
 /* A method or function of which only the value counts. */
-static bool calls_are_plain(study *s, int32_t e)
+static bool calls_are_plain(walk *w, int32_t e)
 {
-    for (int32_t i = e; i < s->t->node[e].end; i++) {
-        if (s->t->node[i].kind != HPC_TREE_CALL) continue;
-        call_known k = call_known_of(s->t, s->t->node[i].symbol);
+    for (int32_t i = e; i < w->t->node[e].end; i++) {
+        if (w->t->node[i].kind != HPC_TREE_CALL) continue;
+        call_known k = call_known_of(w->t, w->t->node[i].symbol);
         if (k == CALL_VALUE || k == CALL_METHOD_READ) continue;
-        int32_t v = s->t->node[i].symbol;
-        if (k == CALL_UNKNOWN && v >= 0 && effect_of(s, v)->kind <= EFFECT_NONE) continue;
-        if (k == CALL_UNKNOWN && inline_body(s->t, v) && effect_of(s, v)->kind == EFFECT_READS)
+        int32_t v = w->t->node[i].symbol;
+        if (k == CALL_UNKNOWN && v >= 0 && effect_of(w->loop->p, v)->kind <= EFFECT_NONE) continue;
+        if (k == CALL_UNKNOWN && inline_body(w->t, v) &&
+            effect_of(w->loop->p, v)->kind == EFFECT_READS)
             continue; /* and then it counts as read in each iteration */
         return false;
     }
     return true;
 }
 
-static void check_variable(loop_head *h, study *s, int32_t first)
+static void check_variable(loop_head *h, walk *w, int32_t first)
 {
     if (h->symbol < 0) {
-        refuse(h, s, first, "its first clause does not initialise a variable");
+        refuse(h, w, first, "its first clause does not initialise a variable");
         return;
     }
-    const hpc_symbol *v = &s->t->symbol[h->symbol];
-    const hpc_tree_type *type = v->type >= 0 ? &s->t->type[v->type] : NULL;
+    const hpc_symbol *v = &w->t->symbol[h->symbol];
+    const hpc_tree_type *type = v->type >= 0 ? &w->t->type[v->type] : NULL;
     if (!type || type->kind == HPC_TYPE_UNKNOWN)
-        refuse(h, s, first, "the type of its loop variable is unknown");
+        refuse(h, w, first, "the type of its loop variable is unknown");
     else if (type->kind == HPC_TYPE_FLOAT)
-        refuse(h, s, first, "its loop variable is a floating-point number");
+        refuse(h, w, first, "its loop variable is a floating-point number");
     else if (type->kind != HPC_TYPE_INTEGER && type->kind != HPC_TYPE_POINTER)
-        refuse(h, s, first, "its loop variable is neither an integer nor a pointer");
+        refuse(h, w, first, "its loop variable is neither an integer nor a pointer");
     else if (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC))
-        refuse(h, s, first, "its loop variable is volatile or atomic");
-    else if (changes(s->t, h->body, s->t->node[h->body].end, h->symbol))
-        refuse(h, s, first, "the body changes its loop variable or takes its address");
-    else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(s->t, h->body) &&
-             !calls_are_plain(s, h->body))
-        refuse(h, s, first, "its loop variable is visible to functions that the body calls");
+        refuse(h, w, first, "its loop variable is volatile or atomic");
+    else if (changes(w->t, h->body, w->t->node[h->body].end, h->symbol))
+        refuse(h, w, first, "the body changes its loop variable or takes its address");
+    else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(w->t, h->body) &&
+             !calls_are_plain(w, h->body))
+        refuse(h, w, first, "its loop variable is visible to functions that the body calls");
 }
 
-static void check_part(loop_head *h, study *s, int32_t e, const char *what)
+static void check_part(loop_head *h, walk *w, int32_t e, const char *what)
 {
-    if (h->symbol >= 0 && mentions(s->t, e, h->symbol)) refuse(h, s, e, what);
-    if (inputs_change(s->t, e, h->body, s->t->node[h->body].end)) refuse(h, s, e, what);
-    if (has_call(s->t, e) && !calls_are_plain(s, e)) refuse(h, s, e, what);
+    if (h->symbol >= 0 && mentions(w->t, e, h->symbol)) refuse(h, w, e, what);
+    if (inputs_change(w->t, e, h->body, w->t->node[h->body].end)) refuse(h, w, e, what);
+    if (has_call(w->t, e) && !calls_are_plain(w, e)) refuse(h, w, e, what);
 }
 
 /* The last value that the variable may have, from the test; the stride is known. */
-static void bound(loop_head *h, study *s, uint8_t op, const poly *limit)
+static void bound(loop_head *h, walk *w, uint8_t op, const poly *limit)
 {
     const poly *far = limit, *first = h->first;
-    if (op == '<' || (op == HPC_OP_NOT_EQUAL && !h->down)) far = poly_plus(s, limit, -1);
-    if (op == '>' || (op == HPC_OP_NOT_EQUAL && h->down)) far = poly_plus(s, limit, 1);
+    if (op == '<' || (op == HPC_OP_NOT_EQUAL && !h->down)) far = poly_plus(w->prover, limit, -1);
+    if (op == '>' || (op == HPC_OP_NOT_EQUAL && h->down)) far = poly_plus(w->prover, limit, 1);
     h->lo = h->down ? far : first;
     h->hi = h->down ? first : far;
 }
 
-static void read_direction(loop_head *h, study *s, uint8_t op, int32_t test, int32_t by, bool down)
+static void read_direction(loop_head *h, walk *w, uint8_t op, int32_t test, int32_t by, bool down)
 {
     int64_t c = 1;
-    h->stride = by ? value_of(s, by) : poly_number(s, 1);
-    if (poly_is_number(h->stride, &c) && c == 0) refuse(h, s, test, "its step is 0");
+    h->stride = by ? value_of(w, by) : poly_number(w->prover, 1);
+    if (poly_is_number(h->stride, &c) && c == 0) refuse(h, w, test, "its step is 0");
     if (c < 0) { /* i += -2 */
         down = !down;
-        h->stride = poly_scaled(s, h->stride, -1);
+        h->stride = poly_scaled(w->prover, h->stride, -1);
         c = -c;
     }
     h->down = down;
-    if (down) h->stride = poly_scaled(s, h->stride, -1);
+    if (down) h->stride = poly_scaled(w->prover, h->stride, -1);
     bool up_test = op == '<' || op == HPC_OP_LESS_EQUAL,
          down_test = op == '>' || op == HPC_OP_GREATER_EQUAL;
     if (!up_test && !down_test && op != HPC_OP_NOT_EQUAL)
-        refuse(h, s, test, "its condition does not compare the loop variable with a bound");
+        refuse(h, w, test, "its condition does not compare the loop variable with a bound");
     if ((up_test && down) || (down_test && !down))
-        refuse(h, s, test, "it steps away from its bound");
+        refuse(h, w, test, "it steps away from its bound");
     if (op == HPC_OP_NOT_EQUAL && !(poly_is_number(h->stride, &c) && (c == 1 || c == -1)))
-        refuse(h, s, test, "with != it must step by 1");
+        refuse(h, w, test, "with != it must step by 1");
 }
 
-static void read_for(loop_head *h, study *s, int32_t loop)
+static void read_for(loop_head *h, walk *w, int32_t loop)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t first = hpc_tree_child(t, loop, 0), test = hpc_tree_child(t, loop, 1),
             step = hpc_tree_child(t, loop, 2), limit = 0, by = 0;
     bool down = false;
     h->body = hpc_tree_child(t, loop, 3);
     if (!first || !h->body) {
-        refuse(h, s, loop, "its form is not supported");
+        refuse(h, w, loop, "its form is not supported");
         h->body = 0;
         return;
     }
-    int32_t start = read_first(h, s, first);
-    check_variable(h, s, first);
+    int32_t start = read_first(h, w, first);
+    check_variable(h, w, first);
     if (h->symbol < 0) return;
     if (!start) {
-        refuse(h, s, first, "its header does not initialise the loop variable");
+        refuse(h, w, first, "its header does not initialise the loop variable");
         return;
     }
-    if (mentions(s->t, start, h->symbol))
-        refuse(h, s, first,
+    if (mentions(w->t, start, h->symbol))
+        refuse(h, w, first,
                "the initial value of its loop variable depends on the variable itself");
-    uint8_t op = read_test(&limit, s, h, test);
+    uint8_t op = read_test(&limit, w, h, test);
     if (!op) {
-        refuse(h, s, test, "its condition does not have the form i < n");
+        refuse(h, w, test, "its condition does not have the form i < n");
         return;
     }
-    if (!read_step(&by, &down, s, h, step)) {
-        refuse(h, s, step, "its step does not have the form i += c");
+    if (!read_step(&by, &down, w, h, step)) {
+        refuse(h, w, step, "its step does not have the form i += c");
         return;
     }
-    check_part(h, s, limit, "its bound may change during the loop");
-    if (by) check_part(h, s, by, "its step may change during the loop");
+    check_part(h, w, limit, "its bound may change during the loop");
+    if (by) check_part(h, w, by, "its step may change during the loop");
     h->limit = limit;
-    h->first = value_of(s, start);
-    const poly *last = value_of(s, limit);
-    read_direction(h, s, op, test, by, down);
+    h->first = value_of(w, start);
+    const poly *last = value_of(w, limit);
+    read_direction(h, w, op, test, by, down);
     h->tests_unequal = op == HPC_OP_NOT_EQUAL;
-    bound(h, s, op, last);
+    bound(h, w, op, last);
 }
 
 /* for (auto &x : v): the variable that counts has no name. */
-static void read_range(loop_head *h, study *s, int32_t loop)
+static void read_range(loop_head *h, walk *w, int32_t loop)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     h->over = hpc_tree_child(t, loop, 1);
     h->body = hpc_tree_child(t, loop, 2);
-    h->first = h->lo = poly_number(s, 0);
-    h->stride = poly_number(s, 1);
+    h->first = h->lo = poly_number(w->prover, 0);
+    h->stride = poly_number(w->prover, 1);
     if (!h->body) {
-        refuse(h, s, loop, "its form is not supported");
+        refuse(h, w, loop, "its form is not supported");
         h->body = 0;
         return;
     }
     int32_t type = t->node[h->over].type;
     while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
     if (type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].n > 0)
-        h->hi = poly_number(s, t->type[type].n - 1);
+        h->hi = poly_number(w->prover, t->type[type].n - 1);
 }
 
-void head_read(loop_head *out, study *s, int32_t loop)
+void head_read(loop_head *out, walk *w, int32_t loop)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     *out = (loop_head){.node = loop, .symbol = -1, .over = -1};
     switch (t->node[loop].kind) {
-    case HPC_TREE_FOR: read_for(out, s, loop); break;
-    case HPC_TREE_RANGE: read_range(out, s, loop); break;
+    case HPC_TREE_FOR: read_for(out, w, loop); break;
+    case HPC_TREE_RANGE: read_range(out, w, loop); break;
     case HPC_TREE_WHILE:
         out->body = hpc_tree_child(t, loop, 1);
-        refuse(out, s, loop, "the trip count of a while loop is unknown");
+        refuse(out, w, loop, "the trip count of a while loop is unknown");
         break;
     default:
         out->body = hpc_tree_child(t, loop, 0);
-        refuse(out, s, loop, "the trip count of a do loop is unknown");
+        refuse(out, w, loop, "the trip count of a do loop is unknown");
     }
 }

@@ -1,45 +1,13 @@
 /*
- * inline.c: functions of the file that only return an expression are looked through: f.nx(),
- * g(i, j), at(a, k) are what they return.
+ * inline.c: see inline.h. Inlined functions consist of one return statement: f.nx(), g(i, j).
  */
 #include "infer/pragma/inline.h"
 
 enum { NESTED_MOST = 4 };
 
-static bool is_quiet_expression(const hpc_tree *t, int32_t e)
+const binding *binding_of(const walk *w, int32_t symbol)
 {
-    for (int32_t i = e; i < t->node[e].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        bool steps = n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
-                     n->op <= HPC_OP_POST_DECREMENT;
-        if (steps || n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_LAMBDA ||
-            n->kind == HPC_TREE_NEW || n->kind == HPC_TREE_DELETE || n->kind == HPC_TREE_THROW ||
-            n->kind == HPC_TREE_OTHER)
-            return false;
-    }
-    return true;
-}
-
-/* The expression that a function returns, if that is all that it does; 0. */
-int32_t inline_body(const hpc_tree *t, int32_t symbol)
-{
-    if (symbol < 0) return 0;
-    const hpc_symbol *v = &t->symbol[symbol];
-    if (v->kind != HPC_SYMBOL_FUNCTION || v->node < 0 || (v->flags & HPC_SYMBOL_VIRTUAL)) return 0;
-    if (t->node[v->node].kind != HPC_TREE_FUNCTION || (t->node[v->node].flags & HPC_TREE_ERRORS))
-        return 0;
-    int32_t last = 0;
-    for (int32_t c = hpc_tree_first(t, v->node); c; c = hpc_tree_next(t, c)) last = c;
-    if (!last || t->node[last].kind != HPC_TREE_BLOCK) return 0;
-    int32_t only = hpc_tree_first(t, last);
-    if (!only || hpc_tree_next(t, only) || t->node[only].kind != HPC_TREE_RETURN) return 0;
-    int32_t e = hpc_tree_first(t, only);
-    return e && t->node[e].kind != HPC_TREE_NOTHING && is_quiet_expression(t, e) ? e : 0;
-}
-
-const binding *binding_of(const study *s, int32_t symbol)
-{
-    for (const binding *b = s->bindings; b; b = b->next)
+    for (const binding *b = w->bindings; b; b = b->next)
         if (b->symbol == symbol) return b;
     return NULL;
 }
@@ -62,77 +30,70 @@ static bool matches(const hpc_tree *t, int32_t function, int32_t arg)
     return false;
 }
 
-static bool bind(study *s, binding *out, int32_t parameter, int32_t arg, const binding *next)
+static bool bind(walk *w, binding *out, int32_t parameter, int32_t arg, const binding *next)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t v = t->node[parameter].symbol;
     bool reference = kind_of(t, t->node[parameter].type) == HPC_TYPE_REFERENCE;
     uint8_t kind = kind_of(t, bare_type(t, t->node[arg].type));
     *out = (binding){.symbol = v, .next = next};
     if (is_lvalue(t, arg) && (reference || kind == HPC_TYPE_RECORD)) {
         out->by_place = true;
-        place_of(&out->place, s, arg);
+        place_of(&out->place, w, arg);
     } else {
-        out->is = value_of(s, arg);
+        out->is = value_of(w, arg);
     }
     return v >= 0;
 }
 
 /* The object of a method's call; false when it is not known where it is. */
-bool inline_object(place *out, study *s, int32_t call)
+bool inline_object(place *out, walk *w, int32_t call)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[call];
     int32_t callee = hpc_tree_first(t, call);
     if (n->flags & HPC_TREE_OPERATOR) {
         int32_t object = hpc_tree_child(t, call, 1);
         if (!object) return false;
-        place_of(out, s, object);
+        place_of(out, w, object);
     } else {
         int32_t object = callee ? hpc_tree_first(t, callee) : 0;
         if (!object || t->node[callee].kind != HPC_TREE_MEMBER) return false;
         if (t->node[callee].op == '>' || t->node[object].kind == HPC_TREE_THIS)
-            place_behind(out, s, value_of(s, object), record_of(t, object));
+            place_behind(out, w, value_of(w, object), record_of(t, object));
         else
-            place_of(out, s, object);
+            place_of(out, w, object);
     }
     return out->base >= 0;
 }
 
-int32_t inline_arguments(const hpc_tree *t, int32_t call)
+bool inline_begin(inlined *in, walk *w, int32_t call)
 {
-    int32_t v = t->node[call].symbol;
-    bool method = v >= 0 && (t->symbol[v].flags & HPC_SYMBOL_METHOD);
-    return hpc_tree_child(t, call, method && (t->node[call].flags & HPC_TREE_OPERATOR) ? 2 : 1);
-}
-
-bool inline_begin(inlined *in, study *s, int32_t call)
-{
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t v = t->node[call].symbol, e = inline_body(t, v), arg = inline_arguments(t, call), k = 0;
-    if (!e || s->inlining == NESTED_MOST || !matches(t, t->symbol[v].node, arg)) return false;
-    *in = (inlined){.e = e, .bindings = s->bindings, .self = s->self, .at = s->inlined_at};
-    const place *self = s->self;
-    const binding *list = s->bindings;
+    if (!e || w->inlining == NESTED_MOST || !matches(t, t->symbol[v].node, arg)) return false;
+    *in = (inlined){.e = e, .bindings = w->bindings, .self = w->self, .at = w->inlined_at};
+    const place *self = w->self;
+    const binding *list = w->bindings;
     if (t->symbol[v].flags & HPC_SYMBOL_METHOD) {
-        if (!inline_object(&in->object, s, call)) return false;
+        if (!inline_object(&in->object, w, call)) return false;
         self = &in->object;
     }
     for (int32_t p = hpc_tree_first(t, t->symbol[v].node); arg; p = hpc_tree_next(t, p)) {
-        if (k == INLINE_ARGUMENTS || !bind(s, &in->argument[k], p, arg, list)) return false;
+        if (k == INLINE_ARGUMENTS || !bind(w, &in->argument[k], p, arg, list)) return false;
         list = &in->argument[k++];
         arg = hpc_tree_next(t, arg);
     }
-    s->bindings = list;
-    s->self = self;
-    if (s->inlining++ == 0) s->inlined_at = call;
+    w->bindings = list;
+    w->self = self;
+    if (w->inlining++ == 0) w->inlined_at = call;
     return true;
 }
 
-void inline_end(const inlined *in, study *s)
+void inline_end(const inlined *in, walk *w)
 {
-    s->bindings = in->bindings;
-    s->self = in->self;
-    s->inlined_at = in->at;
-    s->inlining--;
+    w->bindings = in->bindings;
+    w->self = in->self;
+    w->inlined_at = in->at;
+    w->inlining--;
 }

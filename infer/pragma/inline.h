@@ -1,10 +1,11 @@
 /*
- * inline.h: calls that are looked through: what their function returns, with its parameters bound.
+ * inline.h: evaluation of calls by the expression that their function returns, with the parameters
+ * bound to the arguments.
  */
 #ifndef HPC_PRAGMA_INLINE_H
 #define HPC_PRAGMA_INLINE_H
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/walk.h"
 
 typedef struct binding {
     int32_t symbol;
@@ -15,20 +16,17 @@ typedef struct binding {
 } binding;
 enum { INLINE_ARGUMENTS = 6 };
 typedef struct inlined {
-    int32_t e; /* the expression that the call is */
+    int32_t e; /* the returned expression */
     place object;
     binding argument[INLINE_ARGUMENTS];
-    const binding *bindings;
+    const binding *bindings; /* of the caller, as the three below */
     const place *self;
     int32_t at;
 } inlined;
-/* The expression that a function returns, if that is all that it does; 0. */
-int32_t inline_body(const hpc_tree *t, int32_t symbol);
-/* False: the call cannot be looked through; what was looked at counts as read. */
-bool inline_begin(inlined *in, study *s, int32_t call);
-void inline_end(const inlined *in, study *s);
-const binding *binding_of(const study *s, int32_t symbol); /* NULL: none */
-bool inline_object(place *out, study *s, int32_t call);
-int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first; 0 */
+/* False: the call cannot be inlined; accesses of evaluated arguments are recorded. */
+bool inline_begin(inlined *in, walk *w, int32_t call);
+void inline_end(const inlined *in, walk *w);
+const binding *binding_of(const walk *w, int32_t symbol); /* NULL: none */
+bool inline_object(place *out, walk *w, int32_t call);    /* of a method; false: unknown */
 
 #endif

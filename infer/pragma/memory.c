@@ -1,9 +1,11 @@
 /*
- * memory.c: what the iterations of a loop do to memory, two accesses at a time: apart, the same
- * place in different iterations, or apart if an assumption holds.
+ * memory.c: pairs of accesses to memory: disjoint, in conflict, made harmless by a clause, or
+ * disjoint under an assumption.
  */
 #include <string.h>
 
+#include "infer/pragma/memory.h"
+#include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
 
 enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 200, PARTS_BEHIND = 30000, PARTS_OF_LOOP = 400000 };
@@ -20,88 +22,89 @@ static bool alike(const access *a, const access *b)
 /* ---- variables that each thread may have for itself
  * ------------------------------------------------ */
 
-static int32_t object_of(const study *s, const access *a)
+static int32_t object_of(const walk *w, const access *a)
 {
     if (a->place.base < 0) return -1;
-    const atom *x = &s->atoms[a->place.base];
+    const atom *x = &w->prover->atoms[a->place.base];
     if (x->kind != ATOM_OBJECT) return -1;
-    uint8_t k = kind_of(s->t, s->t->symbol[x->symbol].type);
-    const hpc_symbol *v = &s->t->symbol[x->symbol];
+    uint8_t k = kind_of(w->t, w->t->symbol[x->symbol].type);
+    const hpc_symbol *v = &w->t->symbol[x->symbol];
     bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC) &&
                  v->kind == HPC_SYMBOL_VARIABLE;
     return local && (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) ? x->symbol : -1;
 }
 
-/* Whether each loop around write w holds read r as well, so that w has run where r does. */
-static bool before(const study *s, const access *w, const access *r)
+/* Whether each loop around write put holds read r as well, so that put has run where r does. */
+static bool before(const walk *w, const access *put, const access *r)
 {
-    const hpc_tree *t = s->t;
-    for (int32_t up = t->node[w->node].parent; up > s->loop; up = t->node[up].parent)
+    const hpc_tree *t = w->t;
+    for (int32_t up = t->node[put->node].parent; up > w->loop->node; up = t->node[up].parent)
         if (is_loop(t->node[up].kind) && !(r->node > up && r->node < t->node[up].end)) return false;
     return true;
 }
 
 /* Whether no loop within the studied one is around it. */
-static bool is_outer(const study *s, const access *a)
+static bool is_outer(const walk *w, const access *a)
 {
-    for (int32_t up = s->t->node[a->node].parent; up > s->loop; up = s->t->node[up].parent)
-        if (is_loop(s->t->node[up].kind)) return false;
+    for (int32_t up = w->t->node[a->node].parent; up > w->loop->node; up = w->t->node[up].parent)
+        if (is_loop(w->t->node[up].kind)) return false;
     return true;
 }
 
-static bool equal_steps(const access *w, const access *r)
+static bool equal_steps(const access *put, const access *r)
 {
-    if (w->place.n > r->place.n) return false;
+    if (put->place.n > r->place.n) return false;
     place head = r->place;
-    head.n = w->place.n;
-    return place_equal(&w->place, &head);
+    head.n = put->place.n;
+    return place_equal(&put->place, &head);
 }
 
-/* w writes all of [lo, hi] of its inner loop before r, whose index lies within. */
-static bool covers_index(study *s, const access *w, const access *r, const poly *a, const poly *b)
+/* put writes all of [lo, hi] of its inner loop before r, whose index lies within. */
+static bool covers_index(walk *w, const access *put, const access *r, const poly *a, const poly *b)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     if (poly_equal(a, b)) return true;
     if (!a || !b || a->n < 1) return false;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t x = a->t[i].atom[0];
-        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 || s->atoms[x].kind != ATOM_INNER)
+        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 ||
+            w->prover->atoms[x].kind != ATOM_INNER)
             continue;
-        const atom j = s->atoms[x];
+        const atom j = w->prover->atoms[x];
         if (!j.op || (r->node > j.node && r->node < t->node[j.node].end)) continue;
-        const poly *rest = poly_less(s, a, poly_atom(s, x));
-        if (!rest || poly_varies(s, rest)) continue;
-        const poly *low = poly_sum(s, j.lo, rest), *high = poly_sum(s, j.hi, rest);
-        if (prove_not_negative(s, poly_less(s, b, low), r->facts) &&
-            prove_not_negative(s, poly_less(s, high, b), r->facts))
+        const poly *rest = poly_less(w->prover, a, poly_atom(w->prover, x));
+        if (!rest || poly_varies(w->prover, rest)) continue;
+        const poly *low = poly_sum(w->prover, j.lo, rest), *high = poly_sum(w->prover, j.hi, rest);
+        if (prove_not_negative(w->prover, poly_less(w->prover, b, low), r->facts) &&
+            prove_not_negative(w->prover, poly_less(w->prover, high, b), r->facts))
             return true;
     }
-    (void)w;
+    (void)put;
     return false;
 }
 
-static bool covers(study *s, const access *w, const access *r)
+static bool covers(walk *w, const access *put, const access *r)
 {
-    if (w->order > r->order || w->depth > 0 || w->place.n > r->place.n) return false;
-    if (equal_steps(w, r)) return before(s, w, r);
-    for (int32_t k = 0; k < w->place.n; k++) {
-        const place_step *a = &w->place.step[k], *b = &r->place.step[k];
+    if (put->order > r->order || put->depth > 0 || put->place.n > r->place.n) return false;
+    if (equal_steps(put, r)) return before(w, put, r);
+    for (int32_t k = 0; k < put->place.n; k++) {
+        const place_step *a = &put->place.step[k], *b = &r->place.step[k];
         if (a->field != b->field) return false;
-        if (a->field == STEP_INDEX && !covers_index(s, w, r, a->index, b->index)) return false;
+        if (a->field == STEP_INDEX && !covers_index(w, put, r, a->index, b->index)) return false;
     }
     return true;
 }
 
 /* Whether each iteration writes what it reads of a variable, before it does. */
-static bool is_private(study *s, int32_t symbol)
+static bool is_private(walk *w, int32_t symbol)
 {
-    if (s->program->use[symbol].addressed || is_live(s, symbol)) return false;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *r = &s->item[i];
-        bool covered = r->write || object_of(s, r) != symbol;
-        for (int64_t k = 0; k < s->n && !covered; k++)
-            covered = s->item[k].write && object_of(s, &s->item[k]) == symbol &&
-                      !s->item[k].update && covers(s, &s->item[k], r);
+    if (w->loop->p->use[symbol].addressed || is_live(w->loop, symbol)) return false;
+    for (int64_t i = 0; i < w->loop->n; i++) {
+        const access *r = &w->loop->item[i];
+        bool covered = r->write || object_of(w, r) != symbol;
+        for (int64_t k = 0; k < w->loop->n && !covered; k++)
+            covered = w->loop->item[k].write && object_of(w, &w->loop->item[k]) == symbol &&
+                      !w->loop->item[k].update && covers(w, &w->loop->item[k], r);
         if (!covered) return false;
     }
     return true;
@@ -111,11 +114,11 @@ static bool is_private(study *s, int32_t symbol)
  * ------------------------------------------------------------ */
 
 /* Whether all that the loop does to a base is to fold values into it with one operator. */
-static uint8_t folded(const study *s, int32_t base)
+static uint8_t folded(const walk *w, int32_t base)
 {
     uint8_t op = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *a = &s->item[i];
+    for (int64_t i = 0; i < w->loop->n; i++) {
+        const access *a = &w->loop->item[i];
         if (a->place.base != base) continue;
         if (!a->update || (op && a->update != op)) return 0;
         op = a->update;
@@ -124,49 +127,49 @@ static uint8_t folded(const study *s, int32_t base)
 }
 
 /* A number that is reached by a reference or is a member of the method's object: its name; NULL. */
-static const char *number_elsewhere(const study *s, const access *a)
+static const char *number_elsewhere(const walk *w, const access *a)
 {
     const place *p = &a->place;
-    uint8_t k = kind_of(s->t, p->type);
+    uint8_t k = kind_of(w->t, p->type);
     if (p->base < 0 || (k != HPC_TYPE_INTEGER && k != HPC_TYPE_FLOAT && k != HPC_TYPE_BOOL))
         return NULL;
-    const atom *x = &s->atoms[p->base];
-    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(s, x->symbol);
+    const atom *x = &w->prover->atoms[p->base];
+    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(w->t, x->symbol);
     bool member = x->kind == ATOM_THIS && p->n == 2 && p->step[1].field >= 0;
-    return member ? symbol_name(s, p->step[1].field) : NULL;
+    return member ? symbol_name(w->t, p->step[1].field) : NULL;
 }
 
 /* The way a clause names it: "h", "h[:n]"; false when it cannot. */
-static bool section(hpc_buf *b, study *s, const access *a)
+static bool section(hpc_buf *b, walk *w, const access *a)
 {
     const place *p = &a->place;
-    const atom *base = &s->atoms[p->base];
+    const atom *base = &w->prover->atoms[p->base];
     if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
-        hpc_buf_text(b, symbol_name(s, base->symbol));
+        hpc_buf_text(b, symbol_name(w->t, base->symbol));
         return true;
     }
-    if (number_elsewhere(s, a)) {
-        hpc_buf_text(b, number_elsewhere(s, a));
+    if (number_elsewhere(w, a)) {
+        hpc_buf_text(b, number_elsewhere(w, a));
         return true;
     }
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field != STEP_INDEX) return false;
     if (base->kind == ATOM_OBJECT) {
-        if (kind_of(s->t, s->t->symbol[base->symbol].type) != HPC_TYPE_ARRAY) return false;
-        hpc_buf_text(b, symbol_name(s, base->symbol));
+        if (kind_of(w->t, w->t->symbol[base->symbol].type) != HPC_TYPE_ARRAY) return false;
+        hpc_buf_text(b, symbol_name(w->t, base->symbol));
         return true;
     }
     if (base->kind != ATOM_SYMBOL || p->n != 1) return false;
-    const poly *lo = poly_extreme(s, p->step[0].index, false, a->facts),
-               *hi = poly_extreme(s, p->step[0].index, true, a->facts);
+    const poly *lo = poly_extreme(w->prover, p->step[0].index, false, a->facts),
+               *hi = poly_extreme(w->prover, p->step[0].index, true, a->facts);
     int64_t least;
     if (!lo || !hi) return false;
-    spelling x = {.s = s, .wide = has_wide_index(s, a)};
-    if (!is_visible(s, base->symbol)) return false;
-    hpc_buf_printf(&x.text, "%s[", symbol_name(s, base->symbol));
+    spelling x = {.w = w, .wide = has_wide_index(w->t, a)};
+    if (!is_visible(w->loop, base->symbol)) return false;
+    hpc_buf_printf(&x.text, "%s[", symbol_name(w->t, base->symbol));
     if (!poly_is_number(lo, &least) || least != 0) spell_number(&x, lo);
     hpc_buf_text(&x.text, ":");
-    spell_number(&x, poly_plus(s, poly_less(s, hi, lo), 1));
+    spell_number(&x, poly_plus(w->prover, poly_less(w->prover, hi, lo), 1));
     hpc_buf_text(&x.text, "]");
     bool ok = !x.failed && !x.runs && !x.text.failed;
     if (ok) hpc_buf_text(b, x.text.data);
@@ -174,22 +177,23 @@ static bool section(hpc_buf *b, study *s, const access *a)
     return ok;
 }
 
-static bool reduce_array(study *s, clauses *c, const access *a)
+static bool reduce_array(walk *w, const access *a)
 {
     if (a->place.base < 0) return false;
     hpc_buf b = {0};
-    uint8_t op = folded(s, a->place.base);
-    const atom *base = &s->atoms[a->place.base];
-    bool ok = op && !base->varies && section(&b, s, a);
-    for (int64_t i = 0; i < s->n && ok; i++) { /* one section for all that is folded */
+    uint8_t op = folded(w, a->place.base);
+    const atom *base = &w->prover->atoms[a->place.base];
+    bool ok = op && !base->varies && section(&b, w, a);
+    for (int64_t i = 0; i < w->loop->n && ok; i++) { /* one section for all that is folded */
         hpc_buf other = {0};
-        if (s->item[i].place.base == a->place.base)
-            ok = section(&other, s, &s->item[i]) && strcmp(other.data, b.data) == 0;
+        if (w->loop->item[i].place.base == a->place.base)
+            ok = section(&other, w, &w->loop->item[i]) && strcmp(other.data, b.data) == 0;
         hpc_buf_release(&other);
     }
     if (ok && !b.failed) {
-        clauses_reduce(c, op, b.data);
-        say(s, "reduction", a->node, "%s is only updated with %s", b.data, reduction_name(op));
+        clauses_reduce(&w->answer->clauses, op, b.data);
+        answer_note(w->answer, "reduction", a->node, "%s is only updated with %s", b.data,
+                    reduction_name(op));
     }
     hpc_buf_release(&b);
     return ok;
@@ -199,14 +203,14 @@ static bool reduce_array(study *s, clauses *c, const access *a)
  * ---------------------------------------------------------------------------------- */
 
 /* A load by which an index is found. */
-static bool is_indirect(const study *s, const place *p)
+static bool is_indirect(const walk *w, const place *p)
 {
     for (int32_t k = 0; k < p->n; k++) {
         const poly *x = p->step[k].index;
         if (p->step[k].field != STEP_INDEX || !x) continue;
         for (int32_t i = 0; i < x->n; i++)
             for (int m = 0; m < TERM_ATOMS && x->t[i].atom[m] >= 0; m++) {
-                const atom *a = &s->atoms[x->t[i].atom[m]];
+                const atom *a = &w->prover->atoms[x->t[i].atom[m]];
                 if (a->kind == ATOM_LOAD && a->varies) return true;
             }
     }
@@ -218,167 +222,165 @@ static const char *verb(const access *a)
     return a->write ? "written" : "read";
 }
 
-static void say_sure(study *s, const access *a, const access *b, int64_t by)
+static void say_sure(walk *w, const access *a, const access *b, int64_t by)
 {
-    const access *w = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
-    if (!s->sure) {
-        s->sure = w->node;
-        s->sure_other = o->node;
-    }
-    if (w == o || w->node == o->node)
-        say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same location", x,
-                   (long long)by);
+    const access *put = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(w->loop->p, put->node), *y = node_text(w->loop->p, o->node);
+    answer_conflict(w->answer, put->node, o->node);
+    if (put == o || put->node == o->node)
+        answer_unsafe(w->answer, "dependence", put->node,
+                      "%s: iterations %lld apart write the same location", x, (long long)by);
     else
-        say_unsafe(
-            s, "dependence", w->node,
+        answer_unsafe(
+            w->answer, "dependence", put->node,
             "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
-            y, verb(o), s->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
+            y, verb(o), w->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
 }
 
-static void say_maybe(study *s, const access *a, const access *b)
+static void say_maybe(walk *w, const access *a, const access *b)
 {
-    const access *w = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
-    uint32_t line = s->t->node[o->node].line;
-    if (is_indirect(s, &w->place) || is_indirect(s, &o->place))
-        say_unsafe(
-            s, "dependence", w->node,
+    const access *put = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(w->loop->p, put->node), *y = node_text(w->loop->p, o->node);
+    uint32_t line = w->t->node[o->node].line;
+    if (is_indirect(w, &put->place) || is_indirect(w, &o->place))
+        answer_unsafe(
+            w->answer, "dependence", put->node,
             "%s and %s (line %u): the index is read from memory, which may contain a value twice",
             x, y, line);
-    else if (w->node == o->node)
-        say_unknown(s, "dependence", w->node, "%s: two iterations may write the same location", x);
+    else if (put->node == o->node)
+        answer_unknown(w->answer, "dependence", put->node,
+                       "%s: two iterations may write the same location", x);
     else
-        say_unknown(s, "dependence", w->node,
-                    "%s and %s (%s at line %u) may be the same location in different iterations", x,
-                    y, verb(o), line);
+        answer_unknown(w->answer, "dependence", put->node,
+                       "%s and %s (%s at line %u) may be the same location in different iterations",
+                       x, y, verb(o), line);
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-static bool is_bits(const study *s, const access *a)
+static bool is_bits(const walk *w, const access *a)
 {
     if (!is_container_place(&a->place) || a->place.base < 0) return false;
-    const atom *x = &s->atoms[a->place.base];
+    const atom *x = &w->prover->atoms[a->place.base];
     return x->kind == ATOM_OBJECT &&
-           container_of(s->t, s->t->symbol[x->symbol].type) == CONTAINER_BITS;
+           container_of(w->t, w->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
 
 /* Each iteration writes it before it reads it, so what is left is what the last one wrote. */
-static bool keeps_last(study *s, clauses *c, const access *a)
+static bool keeps_last(walk *w, const access *a)
 {
-    const char *name = number_elsewhere(s, a);
+    const char *name = number_elsewhere(w, a);
     bool always = false;
     if (!name) return false;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *r = &s->item[i];
+    for (int64_t i = 0; i < w->loop->n; i++) {
+        const access *r = &w->loop->item[i];
         if (!place_equal(&r->place, &a->place)) continue;
         bool covered = r->write;
-        always |= r->write && r->depth == 0 && !r->update && is_outer(s, r);
-        for (int64_t k = 0; k < s->n && !covered; k++)
-            covered = s->item[k].write && place_equal(&s->item[k].place, &a->place) &&
-                      !s->item[k].update && covers(s, &s->item[k], r);
+        always |= r->write && r->depth == 0 && !r->update && is_outer(w, r);
+        for (int64_t k = 0; k < w->loop->n && !covered; k++)
+            covered = w->loop->item[k].write && place_equal(&w->loop->item[k].place, &a->place) &&
+                      !w->loop->item[k].update && covers(w, &w->loop->item[k], r);
         if (!covered || r->update) return false;
     }
     if (!always) return false;
-    clauses_add(&c->last, name);
-    say(s, "scalar", a->node, "%s keeps the value from the last iteration", name);
+    clauses_add(&w->answer->clauses.last, name);
+    answer_note(w->answer, "scalar", a->node, "%s keeps the value from the last iteration", name);
     return true;
 }
 
 /* A variable of which each thread can have its own, if the loop ends with nobody to read it. */
-static bool make_private(study *s, clauses *c, const access *a)
+static bool make_private(walk *w, const access *a)
 {
-    int32_t v = object_of(s, a);
-    if (v < 0 && keeps_last(s, c, a)) return true;
-    if (v < 0 || !is_private(s, v)) return false;
-    clauses_add(&c->privates, symbol_name(s, v));
-    say(s, "scalar", a->node, "%s is written before it is read: each thread gets a private copy",
-        symbol_name(s, v));
+    int32_t v = object_of(w, a);
+    if (v < 0 && keeps_last(w, a)) return true;
+    if (v < 0 || !is_private(w, v)) return false;
+    clauses_add(&w->answer->clauses.privates, symbol_name(w->t, v));
+    answer_note(w->answer, "scalar", a->node,
+                "%s is written before it is read: each thread gets a private copy",
+                symbol_name(w->t, v));
     return true;
 }
 
 /* A variable whose type is a template's to say: it may be a number, with a reduction, or one that
  * each thread has for itself. */
-static bool is_open_type(const study *s, const access *a)
+static bool is_open_type(const walk *w, const access *a)
 {
-    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
     return x && x->kind == ATOM_OBJECT && a->place.n == 0 &&
-           (s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL) &&
-           kind_of(s->t, bare_type(s->t, s->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
+           (w->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL) &&
+           kind_of(w->t, bare_type(w->t, w->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
 }
 
-static void judge_meeting(study *s, clauses *c, const access *a, const access *b, bool same)
+static void judge_meeting(walk *w, const access *a, const access *b, bool same)
 {
     int64_t by;
-    meeting m = places_meet(&by, s, a, b);
+    meeting m = places_meet(&by, w->loop, w->prover, w->answer, a, b);
     if (m == MEETING_NEVER) return;
     if (!same) { /* one object, or two: together they do not meet only if they are two */
-        assume_apart(s, a, b);
+        assume_apart(w, a, b);
         return;
     }
-    if (make_private(s, c, a)) return;
-    if (a->update && a->update == b->update && reduce_array(s, c, a)) return;
-    if (m == MEETING_MAYBE && assume_index(s, a, b)) return;
-    if (is_open_type(s, a))
-        say_unknown(s, "scalar", a->node,
-                    "the type of %s is unknown until the template is instantiated",
-                    node_text(s, a->node));
+    if (make_private(w, a)) return;
+    if (a->update && a->update == b->update && reduce_array(w, a)) return;
+    if (m == MEETING_MAYBE && assume_index(w, a, b)) return;
+    if (is_open_type(w, a))
+        answer_unknown(w->answer, "scalar", a->node,
+                       "the type of %s is unknown until the template is instantiated",
+                       node_text(w->loop->p, a->node));
     else if (m == MEETING_SURE)
-        say_sure(s, a, b, by);
+        say_sure(w, a, b, by);
     else
-        say_maybe(s, a, b);
+        say_maybe(w, a, b);
 }
 
-static void judge_pair(study *s, clauses *c, const access *a, const access *b)
+static void judge_pair(walk *w, const access *a, const access *b)
 {
-    relation r = relate(s, &a->place, &b->place);
+    relation r = relate(w->loop->p, w->prover, &a->place, &b->place);
     if (r == RELATION_APART) return;
     bool known = a->place.base >= 0 && b->place.base >= 0;
-    if (known && rows_apart(s, a, b)) return;
-    if (known && (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies))
+    if (known && rows_apart(w, a, b)) return;
+    if (known && (w->prover->atoms[a->place.base].varies || w->prover->atoms[b->place.base].varies))
         r = RELATION_MAYBE;
     if (r == RELATION_MAYBE)
-        assume_apart(s, a, b);
+        assume_apart(w, a, b);
     else
-        judge_meeting(s, c, a, b, r == RELATION_SAME);
+        judge_meeting(w, a, b, r == RELATION_SAME);
 }
 
 /* Marks what needs no test: copies of an access. */
-static void set_aside(study *s, uint8_t *aside)
+static void set_aside(walk *w, uint8_t *aside)
 {
-    for (int64_t i = 0; i < s->n; i++) {
+    for (int64_t i = 0; i < w->loop->n; i++) {
         for (int64_t k = 0; k < i && !aside[i]; k++)
-            aside[i] = aside[k] == 0 && alike(&s->item[k], &s->item[i]);
-        if (is_bits(s, &s->item[i]) && s->item[i].write)
-            say_unsafe(s, "memory", s->item[i].node,
-                       "%s: elements of std::vector<bool> share their bytes",
-                       node_text(s, s->item[i].node));
+            aside[i] = aside[k] == 0 && alike(&w->loop->item[k], &w->loop->item[i]);
+        if (is_bits(w, &w->loop->item[i]) && w->loop->item[i].write)
+            answer_unsafe(w->answer, "memory", w->loop->item[i].node,
+                          "%s: elements of std::vector<bool> share their bytes",
+                          node_text(w->loop->p, w->loop->item[i].node));
     }
 }
 
-void memory_judge(study *s, clauses *c)
+void memory_judge(walk *w)
 {
     int64_t pairs = 0, certain = 0;
-    uint8_t *aside = hpc_arena_alloc(s->arena, (size_t)s->n + 1, 1);
+    uint8_t *aside = hpc_arena_alloc(w->loop->p->work, (size_t)w->loop->n + 1, 1);
     if (!aside) {
-        s->rc = HPC_E_NOMEM;
+        answer_fail(w->answer, HPC_E_NOMEM);
         return;
     }
-    set_aside(s, aside);
-    for (int64_t i = 0; i < s->n; i++)
-        for (int64_t k = i; k < s->n; k++) {
-            if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
-            bool enough = ++certain > PAIRS_BEHIND || s->spent > PARTS_BEHIND;
-            if (s->unsafe && enough) return; /* more would say no more */
-            if (++pairs > PAIRS_MOST || s->spent > PARTS_OF_LOOP) {
-                say_unknown(s, "form", s->loop, "the loop is too large");
+    set_aside(w, aside);
+    for (int64_t i = 0; i < w->loop->n; i++)
+        for (int64_t k = i; k < w->loop->n; k++) {
+            if (aside[i] || aside[k] || !(w->loop->item[i].write || w->loop->item[k].write))
+                continue;
+            bool enough = ++certain > PAIRS_BEHIND || w->prover->spent > PARTS_BEHIND;
+            if (w->answer->unsafe && enough) return; /* more would say no more */
+            if (++pairs > PAIRS_MOST || w->prover->spent > PARTS_OF_LOOP) {
+                answer_unknown(w->answer, "form", w->loop->node, "the loop is too large");
                 return;
             }
-            int64_t atoms = s->atoms_n; /* numbers of the test do not outlive it */
-            hpc_arena_mark mark = hpc_arena_here(s->arena);
-            judge_pair(s, c, &s->item[i], &s->item[k]);
-            s->atoms_n = atoms;
-            hpc_arena_rewind(s->arena, mark);
+            prover_mark mark = prover_here(w->prover); /* the test's numbers do not outlive it */
+            judge_pair(w, &w->loop->item[i], &w->loop->item[k]);
+            prover_rewind(w->prover, mark);
         }
 }

@@ -1,14 +1,18 @@
 /*
- * nest.c: which loops inside of a loop become one with it. A collapsed nest deals out (i, j): two
- * pairs with another i are apart by the outer loop, two with the same i only if the inner loop is
- * independent by itself, under the same clauses and no further assumption.
+ * nest.c: the loops of a nest that can be collapsed. A collapsed nest distributes pairs (i, j).
+ * Pairs with different i are independent by the outer loop; pairs with the same i are independent
+ * only if the inner loop is, under the same clauses and without further assumptions.
  *
- * It pays where the outer loop is short. Of unknown length it takes one loop more, but never the
- * innermost one, which compilers make vectors of.
+ * A collapse pays if the outer loop is short. An outer loop of unknown length takes one more loop,
+ * but not the innermost one, which the compiler vectorizes.
  */
+#include "infer/pragma/nest.h"
+
 #include <string.h>
 
-#include "infer/pragma/propose.h"
+#include "infer/pragma/memory.h"
+#include "infer/pragma/scalar.h"
+#include "infer/pragma/study.h"
 
 enum { TRIPS_ENOUGH = 64, LOOPS_MOST = 4 };
 
@@ -45,16 +49,18 @@ static bool holds_loop(const hpc_tree *t, int32_t loop)
 }
 
 /* Whether there are only blanks, comments and these characters in a part of the text. */
-static bool is_filler(const study *s, size_t from, size_t to, const char *these)
+static bool is_filler(const walk *w, size_t from, size_t to, const char *these)
 {
-    if (from > to || to > s->text_n) return false;
+    if (from > to || to > w->loop->p->text_n) return false;
     for (size_t i = from; i < to; i++) {
-        const char *p = s->text + i;
+        const char *p = w->loop->p->text + i;
         bool pair = i + 1 < to && *p == '/';
         if (pair && p[1] == '/') {
-            while (i < to && s->text[i] != '\n') i++;
+            while (i < to && w->loop->p->text[i] != '\n') i++;
         } else if (pair && p[1] == '*') {
-            for (i += 2; i + 1 < to && !(s->text[i] == '*' && s->text[i + 1] == '/');) i++;
+            for (i += 2;
+                 i + 1 < to && !(w->loop->p->text[i] == '*' && w->loop->p->text[i + 1] == '/');)
+                i++;
             i++;
         } else if (!strchr(" \t\r\n", *p) && !strchr(these, *p)) {
             return false;
@@ -64,12 +70,12 @@ static bool is_filler(const study *s, size_t from, size_t to, const char *these)
 }
 
 /* No directive, no attribute and no #if stands between the two, which the tree would not show. */
-static bool is_tight(const study *s, int32_t outer, int32_t inner)
+static bool is_tight(const walk *w, int32_t outer, int32_t inner)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t step = hpc_tree_child(t, outer, 2);
-    return step && is_filler(s, t->node[step].to, t->node[inner].at, "){") &&
-           is_filler(s, t->node[inner].to, t->node[outer].to, ";}");
+    return step && is_filler(w, t->node[step].to, t->node[inner].at, "){") &&
+           is_filler(w, t->node[inner].to, t->node[outer].to, ";}");
 }
 
 /* ---- bounds -------------------------------------------------------------------------------------
@@ -83,39 +89,41 @@ static bool is_counted(const hpc_tree *t, int32_t type)
 }
 
 /* Whether nothing that the loop writes may be this lvalue. */
-static bool is_unwritten(study *s, int32_t e)
+static bool is_unwritten(walk *w, int32_t e)
 {
     place p;
-    bool quiet = s->quiet;
-    s->quiet = true;
-    place_of(&p, s, e);
-    s->quiet = quiet;
-    p.type = bare_type(s->t, s->t->node[e].type);
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->item[i].write && relate(s, &p, &s->item[i].place) != RELATION_APART) return false;
+    bool quiet = answer_mute(w->answer, true);
+    place_of(&p, w, e);
+    answer_mute(w->answer, quiet);
+    p.type = bare_type(w->t, w->t->node[e].type);
+    for (int64_t i = 0; i < w->loop->n; i++)
+        if (w->loop->item[i].write &&
+            relate(w->loop->p, w->prover, &p, &w->loop->item[i].place) != RELATION_APART)
+            return false;
     return true;
 }
 
-static bool is_settled_name(study *s, int32_t e)
+static bool is_settled_name(walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t v = t->node[e].symbol;
     if (v < 0) return false;
     const hpc_symbol *x = &t->symbol[v];
     if (x->kind == HPC_SYMBOL_CONSTANT || (x->flags & HPC_SYMBOL_KNOWN)) return true;
-    if (x->kind > HPC_SYMBOL_PARAMETER || slot_index(s, v) >= 0 || is_inside(s, v)) return false;
+    if (x->kind > HPC_SYMBOL_PARAMETER || slot_index(w->loop, v) >= 0 || is_inside(w->loop, v))
+        return false;
     if (!is_counted(t, x->type) || (x->flags & HPC_SYMBOL_THREAD)) return false;
-    bool own = (x->flags & HPC_SYMBOL_LOCAL) && !s->program->use[v].addressed &&
+    bool own = (x->flags & HPC_SYMBOL_LOCAL) && !w->loop->p->use[v].addressed &&
                kind_of(t, x->type) != HPC_TYPE_REFERENCE;
-    return own || is_unwritten(s, e);
+    return own || is_unwritten(w, e);
 }
 
 /* Whether the studied loop's own head goes through the pointer as well, so that another look at
  * what lies behind it is safe even if no iteration ever runs. */
-static bool is_followed(const study *s, int32_t pointer)
+static bool is_followed(const walk *w, int32_t pointer)
 {
-    const hpc_tree *t = s->t;
-    for (int32_t i = s->loop + 1; i < s->head.body; i++) {
+    const hpc_tree *t = w->t;
+    for (int32_t i = w->loop->node + 1; i < w->loop->head.body; i++) {
         int32_t c = hpc_tree_first(t, i);
         if (t->node[i].kind == HPC_TREE_MEMBER && t->node[i].op == '>' && c &&
             t->node[c].kind == HPC_TREE_NAME && t->node[c].symbol == pointer)
@@ -125,82 +133,73 @@ static bool is_followed(const study *s, int32_t pointer)
 }
 
 /* s.n, s->n, this->n */
-static bool is_settled_member(study *s, int32_t e)
+static bool is_settled_member(walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t c = hpc_tree_first(t, e);
     if (!c || !is_counted(t, t->node[e].type)) return false;
-    if (t->node[c].kind == HPC_TREE_THIS) return is_unwritten(s, e);
+    if (t->node[c].kind == HPC_TREE_THIS) return is_unwritten(w, e);
     int32_t v = t->node[c].kind == HPC_TREE_NAME ? t->node[c].symbol : -1;
-    if (v < 0 || slot_index(s, v) >= 0 || is_inside(s, v)) return false;
-    return (t->node[e].op != '>' || is_followed(s, v)) && is_unwritten(s, e);
+    if (v < 0 || slot_index(w->loop, v) >= 0 || is_inside(w->loop, v)) return false;
+    return (t->node[e].op != '>' || is_followed(w, v)) && is_unwritten(w, e);
 }
 
 /* v.size() */
-static bool is_settled_call(const study *s, int32_t e)
+static bool is_settled_call(const walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t callee = hpc_tree_first(t, e), c = callee ? hpc_tree_first(t, callee) : 0;
     if (call_known_of(t, t->node[e].symbol) != CALL_METHOD_READ || hpc_tree_next(t, callee))
         return false;
     if (t->node[callee].kind != HPC_TREE_MEMBER || t->node[callee].op == '>' || !c) return false;
     return t->node[c].kind == HPC_TREE_NAME && t->node[c].symbol >= 0 &&
-           !is_inside(s, t->node[c].symbol);
+           !is_inside(w->loop, t->node[c].symbol);
 }
 
-static bool is_settled(study *s, int32_t e, int32_t counter);
+static bool is_settled(walk *w, int32_t e, int32_t counter);
 
-static bool are_settled(study *s, int32_t e, int32_t counter)
+static bool are_settled(walk *w, int32_t e, int32_t counter)
 {
-    for (int32_t c = hpc_tree_first(s->t, e); c; c = hpc_tree_next(s->t, c))
-        if (!is_settled(s, c, counter)) return false;
+    for (int32_t c = hpc_tree_first(w->t, e); c; c = hpc_tree_next(w->t, c))
+        if (!is_settled(w, c, counter)) return false;
     return true;
 }
 
 /* A part of a head: its counter aside it holds numbers and what the loop does not change, and
  * nothing that may fail. */
-static bool is_settled(study *s, int32_t e, int32_t counter)
+static bool is_settled(walk *w, int32_t e, int32_t counter)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[e];
     int32_t right = hpc_tree_child(t, e, 1);
     switch (n->kind) {
     case HPC_TREE_NUMBER: return true;
-    case HPC_TREE_NAME: return n->symbol == counter || is_settled_name(s, e);
-    case HPC_TREE_MEMBER: return is_settled_member(s, e);
-    case HPC_TREE_CALL: return is_settled_call(s, e);
-    case HPC_TREE_CAST: return is_counted(t, n->type) && are_settled(s, e, counter);
+    case HPC_TREE_NAME: return n->symbol == counter || is_settled_name(w, e);
+    case HPC_TREE_MEMBER: return is_settled_member(w, e);
+    case HPC_TREE_CALL: return is_settled_call(w, e);
+    case HPC_TREE_CAST: return is_counted(t, n->type) && are_settled(w, e, counter);
     case HPC_TREE_BINARY:
         if ((n->op == '/' || n->op == '%') &&
             (!right || t->node[right].kind != HPC_TREE_NUMBER || t->node[right].value == 0))
             return false;
         if (n->op == ',') return false;
-        return are_settled(s, e, counter);
+        return are_settled(w, e, counter);
     case HPC_TREE_UNARY:
-        return n->op != '*' && n->op != '&' && n->op != HPC_OP_OTHER && are_settled(s, e, counter);
+        return n->op != '*' && n->op != '&' && n->op != HPC_OP_OTHER && are_settled(w, e, counter);
     case HPC_TREE_DECLARE:
     case HPC_TREE_VARIABLE:
-    case HPC_TREE_ASSIGN: return are_settled(s, e, counter);
+    case HPC_TREE_ASSIGN: return are_settled(w, e, counter);
     default: return false;
     }
 }
 
-bool nest_is_settled(study *s, const loop_head *h)
+bool nest_is_settled(walk *w, const loop_head *h)
 {
     for (int k = 0; k < 3; k++) {
-        int32_t part = hpc_tree_child(s->t, h->node, k);
-        if (!part || !is_settled(s, part, h->symbol)) return false;
+        int32_t part = hpc_tree_child(w->t, h->node, k);
+        if (!part || !is_settled(w, part, h->symbol)) return false;
     }
     return true;
-}
-
-double nest_trips(study *s, const loop_head *h)
-{
-    int64_t width, stride;
-    if (!poly_is_number(poly_less(s, h->hi, h->lo), &width)) return -1;
-    if (!poly_is_number(h->stride, &stride) || stride == 0) return -1;
-    if (width < 0) return 0;
-    return (double)(width / (stride < 0 ? -stride : stride)) + 1;
 }
 
 /* ---- the inner loop by itself -------------------------------------------------------------------
@@ -243,7 +242,7 @@ static bool same_clauses(const clauses *inner, const clauses *outer)
 }
 
 /* What the inner loop assumes, the outer one does as well: of more iterations. */
-static bool same_assumptions(const found *inner, const found *outer)
+static bool same_assumptions(const answer *inner, const answer *outer)
 {
     for (int64_t i = 0; i < inner->assumptions_n; i++) {
         int64_t k = 0;
@@ -255,30 +254,29 @@ static bool same_assumptions(const found *inner, const found *outer)
     return true;
 }
 
-/* What keeps an inner loop from being dealt out with the studied one; NULL. */
-static const char *objection_of(study *outer, const clauses *c, const study *base, int32_t loop)
+/* Why an inner loop cannot be distributed together with the analysed one; NULL: it can. */
+static const char *objection_of(const answer *outer, const loop_facts *l, int32_t loop, int *failed)
 {
-    study s = *base;
-    clauses own = {0};
+    study s;
+    const answer *a = &s.answer;
     const char *why = NULL;
-    hpc_arena_mark mark = hpc_arena_here(base->arena);
-    int rc = study_begin(&s, outer->program, loop, outer->function);
+    hpc_arena_mark mark = hpc_arena_here(l->p->work);
+    int rc = study_begin(&s, l->p, loop, l->function, l->is_instance);
     if (rc >= 0 && study_walk(&s)) {
-        scalars_judge(&s, &own);
-        memory_judge(&s, &own);
+        scalars_judge(&s.walk);
+        memory_judge(&s.walk);
     }
-    if (s.unsafe)
+    if (a->unsafe)
         why = "its iterations depend on each other";
-    else if (s.unknown)
+    else if (a->unknown)
         why = "its iterations are not proven independent";
-    else if (!same_clauses(&own, c))
+    else if (!same_clauses(&a->clauses, &outer->clauses))
         why = "it needs different clauses from the enclosing loop";
-    else if (!same_assumptions(&s.found, &outer->found))
+    else if (!same_assumptions(a, outer))
         why = "it depends on further assumptions";
-    if (rc < 0 || s.rc < 0) outer->rc = HPC_E_NOMEM;
-    clauses_release(&own);
-    study_end(&s);
-    hpc_arena_rewind(base->arena, mark);
+    *failed = study_end(&s);
+    if (rc < 0) *failed = rc;
+    hpc_arena_rewind(l->p->work, mark);
     return why;
 }
 
@@ -290,91 +288,95 @@ typedef struct nest {
     hpc_buf text; /* "8 x m" */
 } nest;
 
-static void add_text(nest *n, study *s, const loop_head *h)
+static void add_text(nest *n, walk *w, const loop_head *h)
 {
-    double trips = nest_trips(s, h);
+    double trips = trips_of(w->prover, h);
     int64_t c;
     if (n->text.n > 0) hpc_buf_text(&n->text, " x ");
     if (trips >= 0)
         hpc_buf_printf(&n->text, "%.0f", trips);
     else if (poly_is_number(h->stride, &c) && (c == 1 || c == -1) && h->hi && h->lo)
-        poly_text(&n->text, s, poly_plus(s, poly_less(s, h->hi, h->lo), 1));
+        poly_text(&n->text, w->prover, w->loop->p,
+                  poly_plus(w->prover, poly_less(w->prover, h->hi, h->lo), 1));
     else
         hpc_buf_text(&n->text, "?");
 }
 
-static bool pays(const nest *n, const study *s, int loops, int32_t inner)
+static bool pays(const nest *n, const walk *w, int loops, int32_t inner)
 {
     if (n->known >= 0) return n->known < TRIPS_ENOUGH;
-    return loops == 1 && holds_loop(s->t, inner);
+    return loops == 1 && holds_loop(w->t, inner);
 }
 
-static void say_does_not_pay(study *s, const nest *n, int32_t inner)
+static void say_does_not_pay(walk *w, const nest *n, int32_t inner)
 {
     if (n->known >= 0)
-        say(s, "form", s->loop, "no collapse: its %.0f iterations suffice for the threads",
-            n->known);
+        answer_note(w->answer, "form", w->loop->node,
+                    "no collapse: its %.0f iterations suffice for the threads", n->known);
     else
-        say(s, "form", inner, "no collapse: the innermost loop is kept for vectorization");
+        answer_note(w->answer, "form", inner,
+                    "no collapse: the innermost loop is kept for vectorization");
 }
 
-static bool is_integer(const study *s, int32_t symbol)
+static bool is_integer(const walk *w, int32_t symbol)
 {
-    return symbol >= 0 && is_counted(s->t, s->t->symbol[symbol].type) &&
-           kind_of(s->t, s->t->symbol[symbol].type) == HPC_TYPE_INTEGER;
+    return symbol >= 0 && is_counted(w->t, w->t->symbol[symbol].type) &&
+           kind_of(w->t, w->t->symbol[symbol].type) == HPC_TYPE_INTEGER;
 }
 
-static const char *form_of(loop_head *h, study *s, const clauses *c, int32_t outer, int32_t inner)
+static const char *form_of(loop_head *h, walk *w, int32_t outer, int32_t inner)
 {
-    s->quiet = true;
-    head_read(h, s, inner);
-    s->quiet = false;
-    if (h->reason || !is_integer(s, h->symbol) || !is_integer(s, s->head.symbol))
+    answer_mute(w->answer, true);
+    head_read(h, w, inner);
+    answer_mute(w->answer, false);
+    if (h->reason || !is_integer(w, h->symbol) || !is_integer(w, w->loop->head.symbol))
         return "not both loop variables are integers";
-    if (!is_tight(s, outer, inner)) return "a directive or an #if separates the loops";
-    if (!nest_is_settled(s, h)) return "its bounds may vary between iterations or depend on memory";
-    if (keeps_values(c)) return "a value from the last iteration is kept";
+    if (!is_tight(w, outer, inner)) return "a directive or an #if separates the loops";
+    if (!nest_is_settled(w, h)) return "its bounds may vary between iterations or depend on memory";
+    if (keeps_values(&w->answer->clauses)) return "a value from the last iteration is kept";
     return NULL;
 }
 
 /* Takes one loop more; false: that does not go. */
-static bool take(nest *n, study *s, const clauses *c, const study *base, int32_t outer,
-                 int32_t inner)
+static bool take(nest *n, walk *w, int32_t outer, int32_t inner)
 {
     loop_head h;
-    const char *why = form_of(&h, s, c, outer, inner);
-    if (!why) why = objection_of(s, c, base, inner);
+    const char *why = form_of(&h, w, outer, inner);
+    int failed = HPC_OK;
+    if (!why) why = objection_of(w->answer, w->loop, inner, &failed);
+    answer_fail(w->answer, failed);
     if (why) {
-        say(s, "form", inner, "no collapse: %s", why);
+        answer_note(w->answer, "form", inner, "no collapse: %s", why);
         return false;
     }
-    add_text(n, s, &h);
-    double trips = nest_trips(s, &h);
+    add_text(n, w, &h);
+    double trips = trips_of(w->prover, &h);
     n->known = n->known < 0 || trips < 0 ? -1 : n->known * trips;
     return true;
 }
 
-int nest_collapse(study *s, const clauses *c, const study *base, bool all)
+int nest_collapse(walk *w, bool all)
 {
-    int32_t at = s->loop, beside;
+    int32_t at = w->loop->node, beside;
     int loops = 1;
-    if (s->t->node[at].kind != HPC_TREE_FOR) return 1;
-    nest n = {.known = nest_trips(s, &s->head)};
-    add_text(&n, s, &s->head);
+    if (w->t->node[at].kind != HPC_TREE_FOR) return 1;
+    nest n = {.known = trips_of(w->prover, &w->loop->head)};
+    add_text(&n, w, &w->loop->head);
     while (loops < LOOPS_MOST) {
-        int32_t inner = loop_within(s->t, at, &beside);
+        int32_t inner = loop_within(w->t, at, &beside);
         if (!inner && beside && (all || n.known < TRIPS_ENOUGH))
-            say(s, "form", beside, "no collapse: line %u separates the loops",
-                s->t->node[beside].line);
+            answer_note(w->answer, "form", beside, "no collapse: line %u separates the loops",
+                        w->t->node[beside].line);
         if (!inner) break;
-        bool wanted = all || pays(&n, s, loops, inner);
-        if (!wanted && loops == 1) say_does_not_pay(s, &n, inner);
-        if (!wanted || !take(&n, s, c, base, at, inner)) break;
+        bool wanted = all || pays(&n, w, loops, inner);
+        if (!wanted && loops == 1) say_does_not_pay(w, &n, inner);
+        if (!wanted || !take(&n, w, at, inner)) break;
         at = inner;
         loops++;
     }
     if (loops > 1 && !n.text.failed)
-        say(s, "form", s->loop, "the nest collapses: %d loops, %s iterations", loops, n.text.data);
+        answer_note(w->answer, "form", w->loop->node, "the nest collapses: %d loops, %s iterations",
+                    loops, n.text.data);
     hpc_buf_release(&n.text);
     return loops;
 }

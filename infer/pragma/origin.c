@@ -1,8 +1,8 @@
 /*
- * origin.c: where the pointers of a function come from, as far as the file says: what a local
- * pointer is made of, and what the callers of a function that no other file can call hand to it.
+ * origin.c: origins of pointers: the initialisers of local pointers, and the arguments of calls of
+ * the function in this file.
  */
-#include "infer/pragma/memory.h"
+#include "infer/pragma/relate.h"
 
 enum { CHAIN_MOST = 8 };
 
@@ -35,12 +35,12 @@ static int32_t behind_casts(const hpc_tree *t, int32_t e)
 
 /* What a local pointer variable ever gets comes from this one; the variable itself when that is not
  * said, -1 when it is said in a way that is not understood. */
-static origin made_of(const study *s, origin o)
+static origin made_of(const loop_facts *l, origin o)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = l->p->t;
     for (int k = 0; k < CHAIN_MOST; k++) {
         const hpc_symbol *x = &t->symbol[o.variable];
-        const symbol_use *u = &s->program->use[o.variable];
+        const symbol_use *u = &l->p->use[o.variable];
         bool local = x->kind == HPC_SYMBOL_VARIABLE && (x->flags & HPC_SYMBOL_LOCAL) &&
                      x->node >= 0 && t->node[x->node].kind == HPC_TREE_VARIABLE;
         if (!local || x->type < 0 || t->type[x->type].kind == HPC_TYPE_ARRAY) return o;
@@ -58,11 +58,11 @@ static origin made_of(const study *s, origin o)
 }
 
 /* The variable that a place is reached from. *made: by way of a pointer that was made of it. */
-static origin origin_of(const study *s, const place *p, bool *made)
+static origin origin_of(const loop_facts *l, const prover *pr, const place *p, bool *made)
 {
     int32_t field = -1;
     for (int k = 0; p && p->base >= 0 && k < CHAIN_MOST; k++) {
-        const atom *a = &s->atoms[atom_untyped(s, p->base)];
+        const atom *a = &pr->atoms[atom_untyped(pr, p->base)];
         for (int32_t i = 0; k > 0 && i < p->n; i++)
             if (p->step[i].field >= 0) {
                 field = p->step[i].field;
@@ -71,8 +71,8 @@ static origin origin_of(const study *s, const place *p, bool *made)
         if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return (origin){a->symbol, field};
         if (a->kind == ATOM_OPAQUE && a->node >= 0) {
             *made = true;
-            int32_t of = field_of(s->t, a->node);
-            return (origin){root_of(s->t, a->node), of >= 0 ? of : field};
+            int32_t of = field_of(l->p->t, a->node);
+            return (origin){root_of(l->p->t, a->node), of >= 0 ? of : field};
         }
         p = a->place;
     }
@@ -100,11 +100,11 @@ static int32_t last_field_of(const hpc_tree *t, int32_t e)
 }
 
 /* What the calls in the file hand to two parameters: the same, or what is made of the same. */
-static kinship called_alike(const study *s, int32_t v, int32_t w)
+static kinship called_alike(const loop_facts *l, int32_t v, int32_t w)
 {
-    const hpc_tree *t = s->t;
-    int a = argument_of(t, s->function, v), b = argument_of(t, s->function, w);
-    int32_t f = t->node[s->function].symbol;
+    const hpc_tree *t = l->p->t;
+    int a = argument_of(t, l->function, v), b = argument_of(t, l->function, w);
+    int32_t f = t->node[l->function].symbol;
     kinship worst = KIN_NONE;
     if (a < 0 || b < 0 || f < 0) return KIN_NONE;
     for (int32_t i = 0; i < t->n; i++) {
@@ -137,9 +137,9 @@ static int32_t maker_of(const hpc_tree *t, int32_t v)
 }
 
 /* Whether two local objects are made of one pointer: span a(p, n), b(p + 1, n). */
-static bool made_alike(const study *s, int32_t v, int32_t w)
+static bool made_alike(const loop_facts *l, int32_t v, int32_t w)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = l->p->t;
     int32_t a = maker_of(t, v), b = maker_of(t, w);
     if (!a || !b) return false;
     for (int32_t i = a + 1; i < t->node[a].end; i++) {
@@ -151,15 +151,15 @@ static bool made_alike(const study *s, int32_t v, int32_t w)
     return false;
 }
 
-kinship same_origin(const study *s, const place *a, const place *b)
+kinship same_origin(const loop_facts *l, const prover *pr, const place *a, const place *b)
 {
     bool made = false;
-    origin x = origin_of(s, a, &made), y = origin_of(s, b, &made);
+    origin x = origin_of(l, pr, a, &made), y = origin_of(l, pr, b, &made);
     if (x.variable < 0 || y.variable < 0) return KIN_NONE;
-    if (x.variable != y.variable && made_alike(s, x.variable, y.variable)) return KIN_PARTS;
-    origin v = made_of(s, x), w = made_of(s, y);
+    if (x.variable != y.variable && made_alike(l, x.variable, y.variable)) return KIN_PARTS;
+    origin v = made_of(l, x), w = made_of(l, y);
     if (v.variable < 0 || w.variable < 0) return KIN_PARTS;
-    if (v.variable != w.variable) return called_alike(s, v.variable, w.variable);
+    if (v.variable != w.variable) return called_alike(l, v.variable, w.variable);
     if (v.field != w.field) return KIN_NONE;
     return made || x.variable != y.variable ? KIN_PARTS : KIN_NONE;
 }

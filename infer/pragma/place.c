@@ -1,68 +1,9 @@
 /*
- * place.c: where in memory an lvalue lies, as steps from a variable or from a pointer.
+ * place.c: places of lvalues: steps from a variable or from a pointer.
  */
 #include <string.h>
 
 #include "infer/pragma/inline.h"
-
-int32_t bare_type(const hpc_tree *t, int32_t type)
-{
-    while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
-    return type;
-}
-
-/* Of the library's containers those whose elements lie in an array of their own. */
-container container_of(const hpc_tree *t, int32_t type)
-{
-    static const char *const names[] = {"vector<", "array<", "valarray<", "basic_string<"};
-    type = bare_type(t, type);
-    if (kind_of(t, type) != HPC_TYPE_RECORD) return CONTAINER_NONE;
-    const char *name = t->name + t->type[type].name;
-    if (strncmp(name, "std::", 5) != 0) return CONTAINER_NONE;
-    name += 5;
-    if (strncmp(name, "__cxx11::", 9) == 0) name += 9;
-    if (strncmp(name, "vector<bool", 11) == 0 || strncmp(name, "bitset<", 7) == 0)
-        return CONTAINER_BITS;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strncmp(name, names[k], strlen(names[k])) == 0) return CONTAINER_PLAIN;
-    return CONTAINER_NONE;
-}
-
-int32_t record_of(const hpc_tree *t, int32_t e)
-{
-    int32_t type = bare_type(t, t->node[e].type);
-    return kind_of(t, type) == HPC_TYPE_POINTER ? t->type[type].to : type;
-}
-
-int32_t root_of(const hpc_tree *t, int32_t e)
-{
-    for (;;) {
-        const hpc_tree_node *n = &t->node[e];
-        int32_t c = hpc_tree_first(t, e);
-        switch (n->kind) {
-        case HPC_TREE_NAME: return n->symbol;
-        case HPC_TREE_MEMBER:
-            if (c && t->node[c].kind == HPC_TREE_THIS) return n->symbol;
-            break;
-        case HPC_TREE_INDEX:
-        case HPC_TREE_CAST: break;
-        case HPC_TREE_UNARY:
-            if (n->op != '*' && n->op != '&') return -1;
-            break;
-        case HPC_TREE_BINARY:
-            if (n->op != '+' && n->op != '-') return -1;
-            if (c && kind_of(t, t->node[c].type) == HPC_TYPE_INTEGER) c = hpc_tree_next(t, c);
-            break;
-        case HPC_TREE_CALL:
-            if (!(n->flags & HPC_TREE_OPERATOR) || !c) return -1;
-            c = hpc_tree_next(t, c);
-            break;
-        default: return -1;
-        }
-        if (!c) return -1;
-        e = c;
-    }
-}
 
 static bool add_step(place *p, int32_t field, const poly *index)
 {
@@ -72,20 +13,20 @@ static bool add_step(place *p, int32_t field, const poly *index)
 }
 
 /* The one atom of a sum that is a pointer; -1 when there is none, or more. */
-static int32_t pointer_in(const study *s, const poly *p)
+static int32_t pointer_in(const walk *w, const poly *p)
 {
     int32_t best = -1;
     for (int32_t i = 0; p && i < p->n; i++) {
         int32_t a = p->t[i].atom[0];
         if (a < 0 || p->t[i].atom[1] >= 0) continue;
-        const atom *x = &s->atoms[a];
+        const atom *x = &w->prover->atoms[a];
         bool is = x->kind == ATOM_THIS || x->kind == ATOM_POINT ||
                   (x->kind == ATOM_SYMBOL &&
-                   kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_POINTER) ||
-                  (x->kind == ATOM_LOAD && kind_of(s->t, x->place->type) == HPC_TYPE_POINTER) ||
+                   kind_of(w->t, w->t->symbol[x->symbol].type) == HPC_TYPE_POINTER) ||
+                  (x->kind == ATOM_LOAD && kind_of(w->t, x->place->type) == HPC_TYPE_POINTER) ||
                   (x->kind == ATOM_OPAQUE && x->node >= 0 &&
-                   (kind_of(s->t, s->t->node[x->node].type) == HPC_TYPE_POINTER ||
-                    s->t->node[x->node].kind == HPC_TREE_STRING));
+                   (kind_of(w->t, w->t->node[x->node].type) == HPC_TYPE_POINTER ||
+                    w->t->node[x->node].kind == HPC_TREE_STRING));
         if (!is) continue;
         if (best >= 0 || p->t[i].c != 1) return -1;
         best = a;
@@ -94,13 +35,13 @@ static int32_t pointer_in(const study *s, const poly *p)
 }
 
 /* The declared target of a pointer that the loop does not change; -1: unknown. */
-static int32_t declared_target(const study *s, const atom *a)
+static int32_t declared_target(const walk *w, const atom *a)
 {
-    int32_t type = a->kind == ATOM_SYMBOL ? s->t->symbol[a->symbol].type
+    int32_t type = a->kind == ATOM_SYMBOL ? w->t->symbol[a->symbol].type
                    : a->kind == ATOM_LOAD ? a->place->type
                                           : -1;
-    type = bare_type(s->t, type);
-    return kind_of(s->t, type) == HPC_TYPE_POINTER ? s->t->type[type].to : -1;
+    type = bare_type(w->t, type);
+    return kind_of(w->t, type) == HPC_TYPE_POINTER ? w->t->type[type].to : -1;
 }
 
 static bool nowhere(place *out, int32_t type)
@@ -109,77 +50,77 @@ static bool nowhere(place *out, int32_t type)
     return true;
 }
 
-bool place_behind(place *out, study *s, const poly *pointer, int32_t type)
+bool place_behind(place *out, walk *w, const poly *pointer, int32_t type)
 {
-    int32_t base = pointer_in(s, pointer);
+    int32_t base = pointer_in(w, pointer);
     int64_t c;
     if (base < 0) return nowhere(out, type);
-    const poly *rest = poly_less(s, pointer, poly_atom(s, base));
-    if (kind_of(s->t, declared_target(s, &s->atoms[base])) == HPC_TYPE_VOID &&
-        kind_of(s->t, type) != HPC_TYPE_VOID && type >= 0)
-        base = atom_as(s, base, type);
+    const poly *rest = poly_less(w->prover, pointer, poly_atom(w->prover, base));
+    if (kind_of(w->t, declared_target(w, &w->prover->atoms[base])) == HPC_TYPE_VOID &&
+        kind_of(w->t, type) != HPC_TYPE_VOID && type >= 0)
+        base = atom_as(w->prover, base, type);
     if (base < 0) return nowhere(out, type);
-    if (s->atoms[base].kind != ATOM_POINT) {
+    if (w->prover->atoms[base].kind != ATOM_POINT) {
         *out = (place){.base = base, .n = 1, .type = type};
         out->step[0] = (place_step){.field = STEP_INDEX, .index = rest};
         return true;
     }
-    *out = *s->atoms[base].place;
+    *out = *w->prover->atoms[base].place;
     out->type = type;
     if (out->n > 0 && out->step[out->n - 1].field == STEP_INDEX)
-        out->step[out->n - 1].index = poly_sum(s, out->step[out->n - 1].index, rest);
+        out->step[out->n - 1].index = poly_sum(w->prover, out->step[out->n - 1].index, rest);
     else if (!poly_is_number(rest, &c) || c != 0)
         return nowhere(out, type);
     return true;
 }
 
-static bool place_of_name(place *out, study *s, int32_t e)
+static bool place_of_name(place *out, walk *w, int32_t e)
 {
-    int32_t v = s->t->node[e].symbol;
-    if (v < 0) return nowhere(out, s->t->node[e].type);
-    const binding *bound = s->bindings ? binding_of(s, v) : NULL;
+    int32_t v = w->t->node[e].symbol;
+    if (v < 0) return nowhere(out, w->t->node[e].type);
+    const binding *bound = w->bindings ? binding_of(w, v) : NULL;
     if (bound) {
-        *out = bound->by_place ? bound->place : (place){.base = -1, .type = s->t->node[e].type};
+        *out = bound->by_place ? bound->place : (place){.base = -1, .type = w->t->node[e].type};
         return true;
     }
-    int32_t k = slot_index(s, v);
-    if (k >= 0 && s->now[k].refers) {
-        *out = *s->now[k].refers;
+    int32_t k = slot_index(w->loop, v);
+    if (k >= 0 && w->now[k].refers) {
+        *out = *w->now[k].refers;
         return true;
     }
-    *out = (place){.base = atom_object(s, v), .type = s->t->node[e].type};
+    *out = (place){.base = atom_object(w->prover, v), .type = w->t->node[e].type};
     return true;
 }
 
-static bool place_of_member(place *out, study *s, int32_t e)
+static bool place_of_member(place *out, walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
-    int32_t c = hpc_tree_first(s->t, e);
-    bool through = n->op == '>' || (c && s->t->node[c].kind == HPC_TREE_THIS);
+    const hpc_tree_node *n = &w->t->node[e];
+    int32_t c = hpc_tree_first(w->t, e);
+    bool through = n->op == '>' || (c && w->t->node[c].kind == HPC_TREE_THIS);
     if (!c || n->symbol < 0) return nowhere(out, n->type);
-    if (s->t->symbol[n->symbol].kind != HPC_SYMBOL_FIELD) { /* a static member */
-        *out = (place){.base = atom_object(s, n->symbol), .type = n->type};
+    if (w->t->symbol[n->symbol].kind != HPC_SYMBOL_FIELD) { /* a static member */
+        *out = (place){.base = atom_object(w->prover, n->symbol), .type = n->type};
         return true;
     }
     if (through)
-        place_behind(out, s, value_of(s, c), record_of(s->t, c));
+        place_behind(out, w, value_of(w, c), record_of(w->t, c));
     else
-        place_of(out, s, c);
+        place_of(out, w, c);
     out->type = n->type;
     return out->base < 0 || add_step(out, n->symbol, NULL) || nowhere(out, n->type);
 }
 
-static const poly *index_of(study *s, int32_t e)
+static const poly *index_of(walk *w, int32_t e)
 {
-    s->indexing++;
-    const poly *p = value_of(s, e);
-    s->indexing--;
+    w->indexing++;
+    const poly *p = value_of(w, e);
+    w->indexing--;
     return p;
 }
 
-static bool place_of_index(place *out, study *s, int32_t e)
+static bool place_of_index(place *out, walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t a = hpc_tree_child(t, e, 0), i = hpc_tree_child(t, e, 1), type = t->node[e].type;
     if (!a || !i) return nowhere(out, type);
     if (kind_of(t, t->node[a].type) == HPC_TYPE_INTEGER) { /* i[a] */
@@ -188,26 +129,27 @@ static bool place_of_index(place *out, study *s, int32_t e)
         i = b;
     }
     if (kind_of(t, bare_type(t, t->node[a].type)) != HPC_TYPE_ARRAY)
-        return place_behind(out, s, poly_sum(s, value_of(s, a), index_of(s, i)), type);
-    place_of(out, s, a);
-    const poly *index = index_of(s, i);
+        return place_behind(out, w, poly_sum(w->prover, value_of(w, a), index_of(w, i)), type);
+    place_of(out, w, a);
+    const poly *index = index_of(w, i);
     out->type = type;
     return out->base < 0 || add_step(out, STEP_INDEX, index) || nowhere(out, type);
 }
 
 /* at() throws where its index is too large, and an exception ends the loop early. */
-static void assume_at(study *s, int32_t e)
+static void assume_at(walk *w, int32_t e)
 {
-    const char *text = hpc_arena_text(s->out, "%s does not throw", node_text(s, e));
-    if (text) assume(s, text, NULL);
+    const char *text =
+        hpc_arena_text(w->loop->p->out, "%s does not throw", node_text(w->loop->p, e));
+    if (text) answer_assume(w->answer, text, NULL);
 }
 
-bool place_of_call(place *out, study *s, int32_t e)
+bool place_of_call(place *out, walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[e];
     int32_t callee = hpc_tree_child(t, e, 0), object = 0, index = 0;
-    const char *name = n->symbol >= 0 ? symbol_name(s, n->symbol) : "";
+    const char *name = n->symbol >= 0 ? symbol_name(w->t, n->symbol) : "";
     if (n->flags & HPC_TREE_OPERATOR) {
         object = hpc_tree_child(t, e, 1);
         index = hpc_tree_child(t, e, 2);
@@ -219,46 +161,46 @@ bool place_of_call(place *out, study *s, int32_t e)
     if (!object || !index || container_of(t, t->node[object].type) == CONTAINER_NONE) return false;
     bool arrow = callee && t->node[callee].kind == HPC_TREE_MEMBER && t->node[callee].op == '>';
     if (arrow)
-        place_behind(out, s, value_of(s, object), record_of(t, object));
+        place_behind(out, w, value_of(w, object), record_of(t, object));
     else
-        place_of(out, s, object);
-    const poly *i = index_of(s, index);
-    if (callee && t->node[callee].kind == HPC_TREE_MEMBER && !s->quiet) assume_at(s, e);
+        place_of(out, w, object);
+    const poly *i = index_of(w, index);
+    if (callee && t->node[callee].kind == HPC_TREE_MEMBER && !w->answer->muted) assume_at(w, e);
     out->type = bare_type(t, n->type);
     return out->base < 0 || (add_step(out, STEP_CONTENT, NULL) && add_step(out, STEP_INDEX, i)) ||
            nowhere(out, n->type);
 }
 
 /* f(i, j) that returns a reference to an element. */
-static bool place_inlined(place *out, study *s, int32_t call)
+static bool place_inlined(place *out, walk *w, int32_t call)
 {
     inlined in;
-    int32_t v = s->t->node[call].symbol;
-    if (v < 0 || kind_of(s->t, s->t->symbol[v].type) != HPC_TYPE_REFERENCE) return false;
-    if (!inline_begin(&in, s, call)) return false;
-    place_of(out, s, in.e);
-    inline_end(&in, s);
-    out->type = bare_type(s->t, s->t->node[call].type); /* where a template is seen, it has none */
+    int32_t v = w->t->node[call].symbol;
+    if (v < 0 || kind_of(w->t, w->t->symbol[v].type) != HPC_TYPE_REFERENCE) return false;
+    if (!inline_begin(&in, w, call)) return false;
+    place_of(out, w, in.e);
+    inline_end(&in, w);
+    out->type = bare_type(w->t, w->t->node[call].type); /* where a template is seen, it has none */
     return true;
 }
 
-bool place_of(place *out, study *s, int32_t e)
+bool place_of(place *out, walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
-    int32_t c = hpc_tree_first(s->t, e);
+    const hpc_tree_node *n = &w->t->node[e];
+    int32_t c = hpc_tree_first(w->t, e);
     switch (n->kind) {
-    case HPC_TREE_NAME: return place_of_name(out, s, e);
-    case HPC_TREE_MEMBER: return place_of_member(out, s, e);
-    case HPC_TREE_INDEX: return place_of_index(out, s, e);
+    case HPC_TREE_NAME: return place_of_name(out, w, e);
+    case HPC_TREE_MEMBER: return place_of_member(out, w, e);
+    case HPC_TREE_INDEX: return place_of_index(out, w, e);
     case HPC_TREE_THIS: return nowhere(out, n->type);
     case HPC_TREE_UNARY:
-        if (n->op == '*' && c) return place_behind(out, s, value_of(s, c), n->type);
+        if (n->op == '*' && c) return place_behind(out, w, value_of(w, c), n->type);
         break;
     case HPC_TREE_CALL:
-        if (place_of_call(out, s, e) || place_inlined(out, s, e)) return true;
+        if (place_of_call(out, w, e) || place_inlined(out, w, e)) return true;
         break;
     default: break;
     }
-    value_of(s, e);
+    value_of(w, e);
     return nowhere(out, n->type);
 }

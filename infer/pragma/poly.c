@@ -1,18 +1,18 @@
 /*
- * poly.c: sums of products of atoms with whole coefficients. What becomes too large, or might
- * overflow, is not known any more: that is always safe.
+ * poly.c: arithmetic on polynomials of atoms. A result that has too many terms, or that might
+ * overflow, is NULL: an unknown number, which is always safe.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/prover.h"
 
 enum { COEFFICIENT_MOST = 1 << 30 };
 
-static poly *poly_make(study *s, int32_t n)
+static poly *poly_make(prover *pr, int32_t n)
 {
-    poly *p = hpc_arena_alloc(s->arena, 1, sizeof *p + (size_t)n * sizeof p->t[0]);
-    if (!p) s->rc = HPC_E_NOMEM;
+    poly *p = hpc_arena_alloc(pr->arena, 1, sizeof *p + (size_t)n * sizeof p->t[0]);
+    if (!p) pr->rc = HPC_E_NOMEM;
     return p;
 }
 
@@ -21,10 +21,10 @@ static bool fits(int64_t c)
     return c <= ((int64_t)COEFFICIENT_MOST << 24) && c >= -((int64_t)COEFFICIENT_MOST << 24);
 }
 
-const poly *poly_number(study *s, int64_t c)
+const poly *poly_number(prover *pr, int64_t c)
 {
     static const int32_t none[TERM_ATOMS] = {-1, -1, -1, -1};
-    poly *p = fits(c) ? poly_make(s, c != 0) : NULL;
+    poly *p = fits(c) ? poly_make(pr, c != 0) : NULL;
     if (p && c != 0) {
         p->n = 1;
         p->t[0].c = c;
@@ -33,9 +33,9 @@ const poly *poly_number(study *s, int64_t c)
     return p;
 }
 
-const poly *poly_atom(study *s, int32_t which)
+const poly *poly_atom(prover *pr, int32_t which)
 {
-    poly *p = which < 0 ? NULL : poly_make(s, 1);
+    poly *p = which < 0 ? NULL : poly_make(pr, 1);
     if (p) {
         p->n = 1;
         p->t[0] = (term){.c = 1, .atom = {which, -1, -1, -1}};
@@ -51,7 +51,7 @@ static int compare(const term *a, const term *b)
     return 0;
 }
 
-static const poly *combine(study *s, const poly *a, const poly *b, int64_t sign)
+static const poly *combine(prover *pr, const poly *a, const poly *b, int64_t sign)
 {
     if (!a || !b) return NULL;
     term out[2 * POLY_TERMS];
@@ -67,26 +67,26 @@ static const poly *combine(study *s, const poly *a, const poly *b, int64_t sign)
         if (t.c != 0) out[n++] = t;
     }
     if (n > POLY_TERMS) return NULL;
-    poly *p = poly_make(s, n);
+    poly *p = poly_make(pr, n);
     if (!p) return NULL;
     p->n = n;
     memcpy(p->t, out, (size_t)n * sizeof *out);
     return p;
 }
 
-const poly *poly_sum(study *s, const poly *a, const poly *b)
+const poly *poly_sum(prover *pr, const poly *a, const poly *b)
 {
-    return combine(s, a, b, 1);
+    return combine(pr, a, b, 1);
 }
 
-const poly *poly_less(study *s, const poly *a, const poly *b)
+const poly *poly_less(prover *pr, const poly *a, const poly *b)
 {
-    return combine(s, a, b, -1);
+    return combine(pr, a, b, -1);
 }
 
-const poly *poly_plus(study *s, const poly *a, int64_t c)
+const poly *poly_plus(prover *pr, const poly *a, int64_t c)
 {
-    return c == 0 ? a : poly_sum(s, a, poly_number(s, c));
+    return c == 0 ? a : poly_sum(pr, a, poly_number(pr, c));
 }
 
 /* The product of two terms; false when it has too many atoms. */
@@ -107,10 +107,10 @@ static bool times(term *out, const term *a, const term *b)
 }
 
 /* The order of the terms stays. */
-static const poly *scaled(study *s, const poly *a, int64_t c)
+static const poly *scaled(prover *pr, const poly *a, int64_t c)
 {
-    if (c == 0) return poly_number(s, 0);
-    poly *p = poly_make(s, a->n);
+    if (c == 0) return poly_number(pr, 0);
+    poly *p = poly_make(pr, a->n);
     if (!p) return NULL;
     p->n = a->n;
     for (int32_t i = 0; i < a->n; i++) {
@@ -122,27 +122,27 @@ static const poly *scaled(study *s, const poly *a, int64_t c)
     return p;
 }
 
-const poly *poly_product(study *s, const poly *a, const poly *b)
+const poly *poly_product(prover *pr, const poly *a, const poly *b)
 {
     int64_t c;
     if (!a || !b) return NULL;
-    if (poly_is_number(a, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(s, b, c);
-    if (poly_is_number(b, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(s, a, c);
-    const poly *sum = poly_number(s, 0);
-    poly *one = poly_make(s, 1);
+    if (poly_is_number(a, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(pr, b, c);
+    if (poly_is_number(b, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(pr, a, c);
+    const poly *sum = poly_number(pr, 0);
+    poly *one = poly_make(pr, 1);
     if (!one) return NULL;
     one->n = 1;
     for (int32_t i = 0; i < a->n; i++)
         for (int32_t j = 0; j < b->n; j++) {
             if (!times(&one->t[0], &a->t[i], &b->t[j])) return NULL;
-            sum = poly_sum(s, sum, one);
+            sum = poly_sum(pr, sum, one);
         }
     return sum;
 }
 
-const poly *poly_scaled(study *s, const poly *a, int64_t c)
+const poly *poly_scaled(prover *pr, const poly *a, int64_t c)
 {
-    return poly_product(s, a, poly_number(s, c));
+    return poly_product(pr, a, poly_number(pr, c));
 }
 
 bool poly_equal(const poly *a, const poly *b)
@@ -199,77 +199,54 @@ static term without(const term *t, int32_t which)
     return out;
 }
 
-bool poly_split(study *s, const poly *a, int32_t which, const poly **c, const poly **rest)
+bool poly_split(prover *pr, const poly *a, int32_t which, const poly **c, const poly **rest)
 {
     if (!a) return false;
-    const poly *factor = poly_number(s, 0), *others = factor;
+    const poly *factor = poly_number(pr, 0), *others = factor;
     for (int32_t i = 0; i < a->n; i++) {
         int n = power(&a->t[i], which);
-        poly *one = poly_make(s, 1);
+        poly *one = poly_make(pr, 1);
         if (n > 1 || !one) return false;
         one->n = 1;
         one->t[0] = n ? without(&a->t[i], which) : a->t[i];
         if (n)
-            factor = poly_sum(s, factor, one);
+            factor = poly_sum(pr, factor, one);
         else
-            others = poly_sum(s, others, one);
+            others = poly_sum(pr, others, one);
     }
     *c = factor;
     *rest = others;
     return factor && others;
 }
 
-const poly *poly_put(study *s, const poly *a, int32_t which, const poly *value)
+const poly *poly_put(prover *pr, const poly *a, int32_t which, const poly *value)
 {
     if (!a || !poly_has(a, which)) return a;
     if (!value) return NULL;
-    const poly *sum = poly_number(s, 0);
+    const poly *sum = poly_number(pr, 0);
     for (int32_t i = 0; i < a->n; i++) {
         int n = power(&a->t[i], which);
-        poly *one = poly_make(s, 1);
+        poly *one = poly_make(pr, 1);
         if (!one) return NULL;
         one->n = 1;
         one->t[0] = a->t[i];
         for (int k = 0; k < n; k++) one->t[0] = without(&one->t[0], which);
         const poly *product = one;
-        for (int k = 0; k < n; k++) product = poly_product(s, product, value);
-        sum = poly_sum(s, sum, product);
+        for (int k = 0; k < n; k++) product = poly_product(pr, product, value);
+        sum = poly_sum(pr, sum, product);
     }
     return sum;
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- places ---- */
 
-static void term_text(hpc_buf *b, const study *s, const term *t, bool first)
+bool place_equal(const place *a, const place *b)
 {
-    int64_t c = t->c < 0 ? -t->c : t->c;
-    if (!first)
-        hpc_buf_text(b, t->c < 0 ? " - " : " + ");
-    else if (t->c < 0)
-        hpc_buf_text(b, "-");
-    bool plain = t->atom[0] < 0;
-    if (plain || c != 1) hpc_buf_printf(b, "%lld", (long long)c);
-    for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
-        if (k > 0 || c != 1) hpc_buf_text(b, "*");
-        atom_text(b, s, t->atom[k]);
+    if (a->base < 0 || a->base != b->base || a->n != b->n) return false;
+    for (int32_t k = 0; k < a->n; k++) {
+        if (a->step[k].field != b->step[k].field) return false;
+        if (a->step[k].field == STEP_INDEX && !poly_equal(a->step[k].index, b->step[k].index))
+            return false;
     }
-}
-
-/* Positive terms come first, and numbers last. */
-void poly_text(hpc_buf *b, const study *s, const poly *a)
-{
-    bool first = true;
-    if (!a) {
-        hpc_buf_text(b, "?");
-        return;
-    }
-    for (int pass = 0; pass < 3; pass++)
-        for (int32_t i = 0; i < a->n; i++) {
-            bool number = a->t[i].atom[0] < 0;
-            int when = number ? 2 : a->t[i].c < 0;
-            if (when != pass) continue;
-            term_text(b, s, &a->t[i], first);
-            first = false;
-        }
-    if (first) hpc_buf_text(b, "0");
+    return true;
 }

@@ -4,10 +4,11 @@
  * checked here where the trip count is known, and by an if clause where it is not. The verdict of a
  * loop does not depend on this model.
  */
-#include <math.h>
-#include <string.h>
-
 #include "infer/pragma/profit.h"
+
+#include <math.h>
+
+#include "infer/pragma/spell.h"
 
 /* A fork and a join take 5 to 100 microseconds, and more if threads outnumber processors. */
 enum { FLOOR_OPERATIONS = 1000000, ENTRIES_MOST = 1 };
@@ -59,10 +60,10 @@ static void count_around(entries *e, const hpc_tree *t, int32_t node, int32_t fr
 }
 
 /* Calls of the loop's function in the file: the one in the deepest loops counts. */
-static void count_calls(entries *e, const study *s)
+static void count_calls(entries *e, const walk *w)
 {
-    const hpc_tree *t = s->t;
-    const int32_t symbol = t->node[s->function].symbol;
+    const hpc_tree *t = w->t;
+    const int32_t symbol = t->node[w->loop->function].symbol;
     entries most = {0};
     for (int32_t i = 0; symbol >= 0 && i < t->n; i++) {
         entries at = {0};
@@ -70,7 +71,7 @@ static void count_calls(entries *e, const study *s)
         for (int32_t a = hpc_tree_next(t, hpc_tree_first(t, i)); a; a = hpc_tree_next(t, a)) {
             const int32_t type = t->node[a].type;
             at.loops = 0;
-            if (is_plain_number(s, type) && t->type[type].kind != HPC_TYPE_POINTER)
+            if (is_plain_number(w->t, type) && t->type[type].kind != HPC_TYPE_POINTER)
                 count_around(&at, t, i, a, t->node[a].end, -1);
         }
         at.loops = 0;
@@ -82,11 +83,12 @@ static void count_calls(entries *e, const study *s)
     e->varies |= most.varies;
 }
 
-static entries entries_of(const study *s)
+static entries entries_of(const walk *w)
 {
     entries e = {0};
-    count_around(&e, s->t, s->loop, s->loop + 1, s->head.body, s->head.symbol);
-    count_calls(&e, s);
+    count_around(&e, w->t, w->loop->node, w->loop->node + 1, w->loop->head.body,
+                 w->loop->head.symbol);
+    count_calls(&e, w);
     return e;
 }
 
@@ -101,10 +103,10 @@ static double rounded(double trips)
 }
 
 /* The largest value of a factor by its type, or the least one; infinite where no type bounds it. */
-static double extreme_of_atom(const study *s, int32_t i, bool largest)
+static double extreme_of_atom(const walk *w, int32_t i, bool largest)
 {
-    const hpc_tree *t = s->t;
-    const atom *a = &s->atoms[i];
+    const hpc_tree *t = w->t;
+    const atom *a = &w->prover->atoms[i];
     int32_t type = a->kind == ATOM_SYMBOL ? t->symbol[a->symbol].type
                    : a->kind == ATOM_LOAD ? a->place->type
                                           : -1;
@@ -116,18 +118,18 @@ static double extreme_of_atom(const study *s, int32_t i, bool largest)
 }
 
 /* The trip count that the types of the bounds allow. */
-static double most_trips(study *s)
+static double most_trips(walk *w)
 {
-    const poly *width = poly_less(s, s->head.hi, s->head.lo);
+    const poly *width = poly_less(w->prover, w->loop->head.hi, w->loop->head.lo);
     double most = 0;
     int64_t stride;
-    if (!width || !poly_is_number(s->head.stride, &stride) || stride == 0) return INFINITY;
+    if (!width || !poly_is_number(w->loop->head.stride, &stride) || stride == 0) return INFINITY;
     for (int32_t i = 0; i < width->n; i++) {
         const term *t = &width->t[i];
         if (t->atom[0] < 0)
             most += (double)t->c;
         else if (t->atom[1] < 0)
-            most += (double)t->c * extreme_of_atom(s, t->atom[0], t->c > 0);
+            most += (double)t->c * extreme_of_atom(w, t->atom[0], t->c > 0);
         else
             return INFINITY;
     }
@@ -136,30 +138,31 @@ static double most_trips(study *s)
 
 /* The head reads its bounds at each entry, so the clause may read them where no iteration runs.
  * "n > 4000": true only if the loop has that many trips; NULL: nothing spells the trip count. */
-static const char *condition_of_trips(study *s, double trips)
+static const char *condition_of_trips(walk *w, double trips)
 {
-    spelling x = {.s = s};
+    spelling x = {.w = w};
     const char *out = NULL;
     int64_t stride;
-    if (!poly_is_number(s->head.stride, &stride) || stride == 0) return NULL;
+    if (!poly_is_number(w->loop->head.stride, &stride) || stride == 0) return NULL;
     const int64_t width = (int64_t)trips * (stride < 0 ? -stride : stride);
-    const poly *end = poly_plus(s, s->head.hi, 1), *begin = poly_plus(s, s->head.lo, width);
+    const poly *end = poly_plus(w->prover, w->loop->head.hi, 1),
+               *begin = poly_plus(w->prover, w->loop->head.lo, width);
     if (!end || !begin) return NULL;
     spell_compare(&x, end, ">", begin);
-    if (!x.failed && !x.text.failed) out = hpc_arena_text(s->out, "%s", x.text.data);
+    if (!x.failed && !x.text.failed) out = hpc_arena_text(w->loop->p->out, "%s", x.text.data);
     hpc_buf_release(&x.text);
     return out;
 }
 
-void profit_of(hpc_pragma_loop *out, study *s)
+void profit_of(hpc_pragma_loop *out, walk *w)
 {
-    const double trips = nest_trips(s, &s->head), cost = s->cost + 2;
+    const double trips = trips_of(w->prover, &w->loop->head), cost = w->loop->cost.operations + 2;
     const double least = ceil(FLOOR_OPERATIONS / cost);
-    const entries e = entries_of(s);
+    const entries e = entries_of(w);
     if (trips >= 0) { /* the cost may rest on a guess about an inner loop: rather no threads */
         if (trips < least)
             out->idle = hpc_arena_text(
-                s->out,
+                w->loop->p->out,
                 "%.0f iterations of about %.0f operations do not pay for the start of threads",
                 trips, cost);
         return;
@@ -169,13 +172,13 @@ void profit_of(hpc_pragma_loop *out, study *s)
                     "start of threads";
     } else if (e.loops > ENTRIES_MOST) {
         out->idle = "enclosing loops enter it often, and its trip count is unknown";
-    } else if (most_trips(s) < least) {
-        out->idle = hpc_arena_text(s->out,
+    } else if (most_trips(w) < least) {
+        out->idle = hpc_arena_text(w->loop->p->out,
                                    "its types allow at most %.0f iterations of about %.0f "
                                    "operations: too few to pay for the start of threads",
-                                   most_trips(s), cost);
+                                   most_trips(w), cost);
     } else if (least > 1) {
-        out->least = condition_of_trips(s, rounded(least));
+        out->least = condition_of_trips(w, rounded(least));
         if (!out->least) out->idle = "no if clause can test its unknown trip count";
     }
 }

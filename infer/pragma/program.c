@@ -1,7 +1,11 @@
 /*
- * program.c: where in the file each symbol is assigned, and whether its address gets out.
+ * program.c: uses of each symbol in the file: assignments, and operations that expose its address.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/program.h"
+
+#include <string.h>
+
+enum { TEXT_MOST = 48 };
 
 static bool steps(uint8_t op)
 {
@@ -98,13 +102,34 @@ static void look(program *p, int32_t i)
     if (n->kind == HPC_TREE_VARIABLE && c && is_reference(t, n->type)) addressed(p, c);
 }
 
-int program_init(program *p, const hpc_tree *t, hpc_arena *a)
+int program_init(program *p)
 {
-    p->t = t;
-    p->use = hpc_arena_alloc(a, (size_t)t->symbols_n + 1, sizeof *p->use);
-    p->effect = hpc_arena_alloc(a, (size_t)t->symbols_n + 1, sizeof *p->effect);
+    const hpc_tree *t = p->t;
+    p->use = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *p->use);
+    p->effect = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *p->effect);
     if (!p->use || !p->effect) return HPC_E_NOMEM;
     for (int64_t v = 0; v < t->symbols_n; v++) p->use[v].last = p->use[v].write = -1;
     for (int32_t i = 0; i < t->n; i++) look(p, i);
     return HPC_OK;
+}
+
+/* ---- text ---- */
+
+/* On one line, blanks as one, at most TEXT_MOST bytes. */
+const char *node_text(const program *p, int32_t node)
+{
+    const hpc_tree_node *n = &p->t->node[node];
+    char text[TEXT_MOST + 4];
+    size_t k = 0;
+    if (n->flags & HPC_TREE_ELSEWHERE) return "code in a header";
+    for (size_t i = n->at; i < n->to && i < p->text_n && k < TEXT_MOST; i++) {
+        char c = p->text[i];
+        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        if (blank && (k == 0 || text[k - 1] == ' ')) continue;
+        text[k++] = blank ? ' ' : c;
+    }
+    text[k] = '\0';
+    if (k == TEXT_MOST) strcpy(text + k, "...");
+    const char *kept = hpc_arena_text(p->out, "%s", text);
+    return kept ? kept : "";
 }

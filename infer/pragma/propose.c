@@ -1,10 +1,22 @@
 /*
- * propose.c: the directive of a loop whose iterations are independent: threads where they pay, with
- * the loops inside that become one with it; vectors and a device where they are asked for.
+ * propose.c: choice of the directive: threads if they pay, with collapsed inner loops; vectors and
+ * a device on request.
  */
+#include "infer/pragma/propose.h"
+
 #include <string.h>
 
+#include "infer/pragma/nest.h"
 #include "infer/pragma/profit.h"
+#include "infer/pragma/target.h"
+#include "infer/pragma/vector.h"
+
+typedef struct proposal {
+    int collapse;       /* number of loops to collapse; 1: none */
+    bool threads, simd; /* neither: no proposal */
+    bool target;
+    hpc_buf maps; /* map clauses */
+} proposal;
 
 /* ---- its text -----------------------------------------------------------------------------------
  */
@@ -43,14 +55,15 @@ static const char *name_of(const proposal *p)
 }
 
 /* Dealt out one by one, iterations of a collapsed nest would cost more than they balance. */
-static const char *schedule_of(const study *s, const proposal *p)
+static const char *schedule_of(const walk *w, const proposal *p)
 {
-    if (!s->uneven || p->target || !p->threads) return "";
+    if (!w->loop->cost.uneven || p->target || !p->threads) return "";
     return p->collapse > 1 ? " schedule(guided)" : " schedule(dynamic)";
 }
 
-static const char *directive(study *s, const clauses *c, const proposal *p, bool none)
+static const char *directive(walk *w, const proposal *p, bool none)
 {
+    const clauses *c = &w->answer->clauses;
     hpc_buf b = {0};
     hpc_buf_printf(&b, "#pragma omp %s", name_of(p));
     if (p->collapse > 1) hpc_buf_printf(&b, " collapse(%d)", p->collapse);
@@ -66,10 +79,10 @@ static const char *directive(study *s, const clauses *c, const proposal *p, bool
     for (int k = 0; k < c->n; k++)
         hpc_buf_printf(&b, " reduction(%s:%s)", reduction_name(c->reduction[k].op),
                        c->reduction[k].names.data);
-    hpc_buf_text(&b, schedule_of(s, p));
+    hpc_buf_text(&b, schedule_of(w, p));
     if (p->target && p->maps.n > 0) hpc_buf_text(&b, p->maps.data);
-    const char *kept = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
-    if (!kept) s->rc = HPC_E_NOMEM;
+    const char *kept = b.failed ? NULL : hpc_arena_text(w->loop->p->out, "%s", b.data);
+    if (!kept) answer_fail(w->answer, HPC_E_NOMEM);
     hpc_buf_release(&b);
     return kept;
 }
@@ -79,141 +92,90 @@ static const char *directive(study *s, const clauses *c, const proposal *p, bool
 
 enum { SMALL_OPERATIONS = 4000 };
 
-static bool is_small(study *s)
+static bool is_small(walk *w)
 {
-    double trips = nest_trips(s, &s->head);
-    return trips >= 0 && trips * (s->cost + 2) < SMALL_OPERATIONS;
+    double trips = trips_of(w->prover, &w->loop->head);
+    return trips >= 0 && trips * (w->loop->cost.operations + 2) < SMALL_OPERATIONS;
 }
 
-static void say_small(study *s)
+static void say_small(walk *w)
 {
-    say(s, "cost", s->loop, "%.0f iterations of about %.0f operations are too few to pay",
-        nest_trips(s, &s->head), s->cost + 2);
+    answer_note(w->answer, "cost", w->loop->node,
+                "%.0f iterations of about %.0f operations are too few to pay",
+                trips_of(w->prover, &w->loop->head), w->loop->cost.operations + 2);
 }
 
 /* Why iterations are dealt out as threads ask for them. */
-static void say_uneven(study *s)
+static void say_uneven(walk *w)
 {
-    if (!s->uneven || !s->uneven_why) return;
-    say(s, "cost", s->uneven_at, "iterations differ in cost: %s", s->uneven_why);
-}
-
-/* ---- bodies -------------------------------------------------------------------------------------
- */
-
-static const char *plain_call(const study *s, int32_t call)
-{
-    const hpc_tree_node *n = &s->t->node[call];
-    call_known k = call_known_of(s->t, n->symbol);
-    bool element = k == CALL_METHOD_PLACE && (n->flags & HPC_TREE_OPERATOR);
-    if (k == CALL_VALUE || k == CALL_METHOD_READ || element) return NULL;
-    return hpc_arena_text(s->out, "%s is called",
-                          n->symbol >= 0 ? symbol_name(s, n->symbol) : "something");
-}
-
-static const char *plain_node(const study *s, int32_t i, bool vectors)
-{
-    const hpc_tree_node *n = &s->t->node[i];
-    uint8_t flags = n->type >= 0 ? s->t->type[n->type].flags : 0;
-    if (flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC)) return "it is volatile or atomic";
-    switch (n->kind) {
-    case HPC_TREE_CALL: return plain_call(s, i);
-    case HPC_TREE_SWITCH: return vectors ? "a switch cannot be vectorized" : NULL;
-    case HPC_TREE_OTHER:
-    case HPC_TREE_TRY:
-    case HPC_TREE_ASM:
-    case HPC_TREE_GOTO:
-    case HPC_TREE_LABEL:
-    case HPC_TREE_THROW:
-    case HPC_TREE_NEW:
-    case HPC_TREE_DELETE:
-    case HPC_TREE_CONSTRUCT:
-    case HPC_TREE_STRING:
-    case HPC_TREE_LAMBDA: return "it is not plain arithmetic";
-    default: return NULL;
-    }
-}
-
-bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vectors)
-{
-    const hpc_tree_node *l = &s->t->node[s->loop];
-    *node = s->loop;
-    *why = NULL;
-    for (size_t i = l->at; i < l->to && i < s->text_n; i++)
-        if (s->text[i] == '#' || (l->to - i > 7 && memcmp(s->text + i, "_Pragma", 7) == 0))
-            *why = "it contains other directives";
-    for (int32_t i = s->loop + 1; i < l->end && !*why; i++) {
-        *why = plain_node(s, i, vectors);
-        *node = i;
-    }
-    return *why == NULL;
+    if (!w->loop->cost.uneven || !w->loop->cost.uneven_why) return;
+    answer_note(w->answer, "cost", w->loop->cost.uneven_at, "iterations differ in cost: %s",
+                w->loop->cost.uneven_why);
 }
 
 /* ---- the choice ---------------------------------------------------------------------------------
  */
 
-static void choose(proposal *p, study *s, const clauses *c, const study *base,
-                   const hpc_pragma_options *o, bool *small)
+static void choose(proposal *p, walk *w, const hpc_pragma_options *o, bool *small)
 {
-    if (*small && s->guessed) { /* with many iterations inside, they do pay as one */
-        p->collapse = nest_collapse(s, c, base, false);
+    if (*small && w->loop->cost.guessed) { /* with many iterations inside, they do pay as one */
+        p->collapse = nest_collapse(w, false);
         *small = p->collapse == 1;
     }
     if (*small) {
-        say_small(s);
-        p->threads = !(o->simd && vector_fits(s, c));
+        say_small(w);
+        p->threads = !(o->simd && vector_fits(w->answer, w->loop, w->prover));
         p->simd = !p->threads;
         return;
     }
-    p->target = o->target && target_maps(&p->maps, s, c);
-    if (p->collapse == 1 || p->target) p->collapse = nest_collapse(s, c, base, p->target);
-    p->simd = o->simd && !p->target && vector_fits(s, c);
+    p->target = o->target && target_maps(&p->maps, w);
+    if (p->collapse == 1 || p->target) p->collapse = nest_collapse(w, p->target);
+    p->simd = o->simd && !p->target && vector_fits(w->answer, w->loop, w->prover);
 }
 
-/* Vectors for a reduction that threads do not pay for. Evidence stays as it is. */
-static void propose_vector(hpc_pragma_loop *out, study *s, const clauses *c)
+/* Vectors for a reduction for which threads do not pay. Adds no evidence. */
+static void propose_vector(hpc_pragma_loop *out, walk *w)
 {
     const proposal vector = {.collapse = 1, .simd = true};
-    const int64_t evidence_n = s->found.evidence_n;
-    if (!out->idle || c->n == 0) return;
-    if (vector_fits(s, c)) out->vector = directive(s, c, &vector, false);
-    s->found.evidence_n = evidence_n;
+    if (!out->idle || w->answer->clauses.n == 0) return;
+    bool was = answer_mute(w->answer, true);
+    if (vector_fits(w->answer, w->loop, w->prover)) out->vector = directive(w, &vector, false);
+    answer_mute(w->answer, was);
 }
 
 /* A kernel, or a lambda in one. */
-static bool runs_on_gpu(const study *s)
+static bool runs_on_gpu(const walk *w)
 {
-    for (int32_t i = s->function; i > 0; i = function_around(s->t, i)) {
-        const int32_t symbol = s->t->node[i].symbol;
-        if (symbol >= 0 && (s->t->symbol[symbol].flags & HPC_SYMBOL_DEVICE)) return true;
+    for (int32_t i = w->loop->function; i > 0; i = function_around(w->t, i)) {
+        const int32_t symbol = w->t->node[i].symbol;
+        if (symbol >= 0 && (w->t->symbol[symbol].flags & HPC_SYMBOL_DEVICE)) return true;
     }
     return false;
 }
 
-void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
-             const hpc_pragma_options *o)
+void propose(hpc_pragma_loop *out, walk *w, const hpc_pragma_options *o)
 {
     const proposal plain = {.collapse = 1, .threads = true};
     proposal p = plain;
-    out->small = is_small(s);
-    if (s->found.evidence_n == 0 && (!out->small || s->guessed))
-        say(s, "dependence", s->loop,
-            s->found.assumptions_n > 0
-                ? "iterations do not conflict in memory if the assumptions hold"
-                : "iterations do not conflict in memory");
-    if (runs_on_gpu(s)) {
-        out->pragma = directive(s, c, &plain, o->default_none);
+    out->small = is_small(w);
+    if (w->answer->evidence_n == 0 && (!out->small || w->loop->cost.guessed))
+        answer_note(w->answer, "dependence", w->loop->node,
+                    w->answer->assumptions_n > 0
+                        ? "iterations do not conflict in memory if the assumptions hold"
+                        : "iterations do not conflict in memory");
+    if (runs_on_gpu(w)) {
+        out->pragma = directive(w, &plain, o->default_none);
         out->idle = "each thread of a GPU runs it";
         return;
     }
-    say_uneven(s);
-    choose(&p, s, c, base, o, &out->small);
-    if (p.collapse > 1 || p.simd || p.target) out->plain = directive(s, c, &plain, o->default_none);
-    out->pragma = directive(s, c, &p, o->default_none);
+    say_uneven(w);
+    choose(&p, w, o, &out->small);
+    if (p.collapse > 1 || p.simd || p.target) out->plain = directive(w, &plain, o->default_none);
+    out->pragma = directive(w, &p, o->default_none);
     out->vectors = !p.threads;
     if (!p.target) {
-        profit_of(out, s);
-        propose_vector(out, s, c);
+        profit_of(out, w);
+        propose_vector(out, w);
     }
     hpc_buf_release(&p.maps);
 }

@@ -2,27 +2,9 @@
  * reduce.c: statements that fold a value into a variable: x += e, x = e * x, if (e < x) x = e,
  * x = fmax(x, e), x = x < e ? x : e, ok = ok && e.
  */
+#include "infer/pragma/reduce.h"
+
 #include <string.h>
-
-#include "infer/pragma/priv.h"
-
-bool tree_equal(const hpc_tree *t, int32_t a, int32_t b)
-{
-    if (t->node[a].end - a != t->node[b].end - b) return false;
-    for (int32_t k = 0; k < t->node[a].end - a; k++) {
-        const hpc_tree_node *x = &t->node[a + k], *y = &t->node[b + k];
-        if (x->kind != y->kind || x->op != y->op || x->symbol != y->symbol ||
-            x->value != y->value || x->end - a != y->end - b)
-            return false;
-        if (x->kind == HPC_TREE_FLOAT || x->kind == HPC_TREE_STRING || x->kind == HPC_TREE_OTHER)
-            return false; /* what they say is not in the tree */
-        if (x->kind == HPC_TREE_ASSIGN) return false;
-        if (x->kind == HPC_TREE_UNARY && x->op >= HPC_OP_PRE_INCREMENT &&
-            x->op <= HPC_OP_POST_DECREMENT)
-            return false;
-    }
-    return true;
-}
 
 /* Whether an expression holds another one anywhere. */
 static bool holds(const hpc_tree *t, int32_t e, int32_t what)
@@ -173,12 +155,4 @@ bool reduction_match(reduction *out, const hpc_tree *t, int32_t i)
         return false;
     *out = (reduction){.op = '+', .target = hpc_tree_first(t, i), .value = -1};
     return out->target != 0;
-}
-
-const char *reduction_name(uint8_t op)
-{
-    static const char *const names[128] = {
-        ['+'] = "+",         ['*'] = "*",        ['&'] = "&",      ['|'] = "|",     ['^'] = "^",
-        [HPC_OP_AND] = "&&", [HPC_OP_OR] = "||", [OP_MIN] = "min", [OP_MAX] = "max"};
-    return op < 128 && names[op] ? names[op] : "?";
 }

@@ -1,10 +1,9 @@
 /*
- * relate.c: may two places lie in one object? By what they are (variables, memory of one's own),
- * by `restrict`, by the types that they hold.
+ * relate.c: alias analysis of two places by their objects, by `restrict`, and by their types.
  */
 #include <string.h>
 
-#include "infer/pragma/memory.h"
+#include "infer/pragma/relate.h"
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -25,9 +24,9 @@ static bool compatible(const hpc_tree *t, int32_t a, int32_t b)
 /* ---- where pointers come from -------------------------------------------------------------------
  */
 
-static bool allocates(const study *s, int32_t e)
+static bool allocates(const program *f, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = f->t;
     while (t->node[e].kind == HPC_TREE_CAST) {
         int32_t c = hpc_tree_first(t, e);
         while (c && hpc_tree_next(t, c)) c = hpc_tree_next(t, c);
@@ -41,34 +40,34 @@ static bool allocates(const study *s, int32_t e)
 
 /* Whether a pointer variable gets the address of memory of its own, and nothing else, and keeps it
  * to itself but for calls. */
-static bool is_fresh(const study *s, int32_t v)
+static bool is_fresh(const program *f, int32_t v)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = f->t;
     const hpc_symbol *x = &t->symbol[v];
-    const symbol_use *u = &s->program->use[v];
+    const symbol_use *u = &f->use[v];
     if (!(x->flags & HPC_SYMBOL_LOCAL) || x->node < 0 || u->addressed || u->writes_n > 1)
         return false;
     if (t->node[x->node].kind != HPC_TREE_VARIABLE) return false;
     int32_t first = hpc_tree_first(t, x->node);
-    if (u->writes_n == 0) return first && allocates(s, first);
+    if (u->writes_n == 0) return first && allocates(f, first);
     if (first && !(t->node[first].kind == HPC_TREE_NUMBER ||
                    (t->node[first].kind == HPC_TREE_CAST && hpc_tree_first(t, first) &&
                     t->node[hpc_tree_first(t, first)].kind == HPC_TREE_NUMBER)))
         return false;
     return t->node[u->write].kind == HPC_TREE_ASSIGN && t->node[u->write].op == '=' &&
-           allocates(s, hpc_tree_child(t, u->write, 1));
+           allocates(f, hpc_tree_child(t, u->write, 1));
 }
 
-static bool is_settled_parameter(const study *s, int32_t v)
+static bool is_settled_parameter(const program *f, int32_t v)
 {
-    return s->t->symbol[v].kind == HPC_SYMBOL_PARAMETER && s->program->use[v].writes_n == 0 &&
-           !s->program->use[v].addressed;
+    return f->t->symbol[v].kind == HPC_SYMBOL_PARAMETER && f->use[v].writes_n == 0 &&
+           !f->use[v].addressed;
 }
 
-static bool is_restrict(const study *s, int32_t v)
+static bool is_restrict(const program *f, int32_t v)
 {
-    int32_t type = s->t->symbol[v].type;
-    return type >= 0 && (s->t->type[type].flags & HPC_TYPE_RESTRICT);
+    int32_t type = f->t->symbol[v].type;
+    return type >= 0 && (f->t->type[type].flags & HPC_TYPE_RESTRICT);
 }
 
 /* ---- objects ------------------------------------------------------------------------------------
@@ -84,9 +83,9 @@ typedef enum source {
     SOURCE_OTHER
 } source;
 
-static source source_of(const study *s, const atom *a)
+static source source_of(const program *f, const atom *a)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = f->t;
     if (a->kind == ATOM_OBJECT) {
         const hpc_symbol *v = &t->symbol[a->symbol];
         if (kind_of(t, v->type) == HPC_TYPE_REFERENCE) return SOURCE_REFERENCE;
@@ -95,99 +94,108 @@ static source source_of(const study *s, const atom *a)
     }
     if (a->kind == ATOM_OPAQUE && a->op == 'F') return SOURCE_FRESH;
     if (a->kind != ATOM_SYMBOL) return SOURCE_OTHER;
-    if (is_restrict(s, a->symbol) && s->program->use[a->symbol].writes_n == 0)
-        return SOURCE_RESTRICT;
-    if (is_fresh(s, a->symbol)) return SOURCE_FRESH;
-    if (is_settled_parameter(s, a->symbol)) return SOURCE_ARGUMENT;
+    if (is_restrict(f, a->symbol) && f->use[a->symbol].writes_n == 0) return SOURCE_RESTRICT;
+    if (is_fresh(f, a->symbol)) return SOURCE_FRESH;
+    if (is_settled_parameter(f, a->symbol)) return SOURCE_ARGUMENT;
     return SOURCE_OTHER;
 }
 
 /* Two pointers, neither the same atom. */
-static relation relate_pointers(const study *s, const atom *a, source x, const atom *b, source y)
+static relation relate_pointers(const program *f, const atom *a, source x, const atom *b, source y)
 {
     if (x == SOURCE_RESTRICT || y == SOURCE_RESTRICT) {
         const atom *other = x == SOURCE_RESTRICT ? b : a, *own = x == SOURCE_RESTRICT ? a : b;
         source from = x == SOURCE_RESTRICT ? y : x;
-        bool apart = from != SOURCE_OTHER || !s->program->use[own->symbol].copied;
+        bool apart = from != SOURCE_OTHER || !f->use[own->symbol].copied;
         return apart && other ? RELATION_APART : RELATION_MAYBE;
     }
     bool fresh_a = x == SOURCE_FRESH, fresh_b = y == SOURCE_FRESH;
     if (fresh_a && fresh_b) return RELATION_APART;
     if ((fresh_a && y == SOURCE_ARGUMENT) || (fresh_b && x == SOURCE_ARGUMENT))
         return RELATION_APART;
-    if (fresh_a && a->kind == ATOM_SYMBOL && !s->program->use[a->symbol].copied)
-        return RELATION_APART;
-    if (fresh_b && b->kind == ATOM_SYMBOL && !s->program->use[b->symbol].copied)
-        return RELATION_APART;
+    if (fresh_a && a->kind == ATOM_SYMBOL && !f->use[a->symbol].copied) return RELATION_APART;
+    if (fresh_b && b->kind == ATOM_SYMBOL && !f->use[b->symbol].copied) return RELATION_APART;
     return RELATION_MAYBE;
 }
 
 /* A variable and what a pointer leads to. */
-static relation relate_object(const study *s, const atom *object, source x, source pointer)
+static relation relate_object(const program *f, const atom *object, source x, source pointer)
 {
     if (x == SOURCE_REFERENCE) return pointer == SOURCE_FRESH ? RELATION_APART : RELATION_MAYBE;
     if (pointer == SOURCE_FRESH || pointer == SOURCE_RESTRICT) return RELATION_APART;
     if (x == SOURCE_LOCAL && pointer == SOURCE_ARGUMENT) return RELATION_APART;
-    if (!s->program->use[object->symbol].addressed && x == SOURCE_LOCAL) return RELATION_APART;
-    if (!s->program->use[object->symbol].addressed && x == SOURCE_GLOBAL &&
-        (s->t->symbol[object->symbol].flags & HPC_SYMBOL_INTERNAL))
+    if (!f->use[object->symbol].addressed && x == SOURCE_LOCAL) return RELATION_APART;
+    if (!f->use[object->symbol].addressed && x == SOURCE_GLOBAL &&
+        (f->t->symbol[object->symbol].flags & HPC_SYMBOL_INTERNAL))
         return RELATION_APART;
     return RELATION_MAYBE;
 }
 
-static bool has_content(const place *p)
+bool is_container_place(const place *p)
 {
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field == STEP_CONTENT) return true;
     return false;
 }
 
-static relation relate_sources(const study *s, const place *p, const atom *a, const place *q,
+static relation relate_sources(const program *f, const place *p, const atom *a, const place *q,
                                const atom *b)
 {
     if (a == b) return RELATION_MAYBE; /* one pointer under two types */
-    source x = source_of(s, a), y = source_of(s, b);
+    source x = source_of(f, a), y = source_of(f, b);
     bool object_a = a->kind == ATOM_OBJECT, object_b = b->kind == ATOM_OBJECT;
-    bool both_hold = has_content(p) && has_content(q);
+    bool both_hold = is_container_place(p) && is_container_place(q);
     if (object_a && object_b) {
         if (x != SOURCE_REFERENCE && y != SOURCE_REFERENCE) return RELATION_APART;
         const source other = x == SOURCE_REFERENCE ? y : x;
         const atom *o = x == SOURCE_REFERENCE ? b : a;
-        if (other == SOURCE_LOCAL && !s->program->use[o->symbol].addressed) return RELATION_APART;
+        if (other == SOURCE_LOCAL && !f->use[o->symbol].addressed) return RELATION_APART;
         if (other == SOURCE_LOCAL &&
-            s->t->symbol[(x == SOURCE_REFERENCE ? a : b)->symbol].kind == HPC_SYMBOL_PARAMETER)
+            f->t->symbol[(x == SOURCE_REFERENCE ? a : b)->symbol].kind == HPC_SYMBOL_PARAMETER)
             return RELATION_APART;
-        int32_t p_type = bare_type(s->t, s->t->symbol[a->symbol].type),
-                q_type = bare_type(s->t, s->t->symbol[b->symbol].type);
+        int32_t p_type = bare_type(f->t, f->t->symbol[a->symbol].type),
+                q_type = bare_type(f->t, f->t->symbol[b->symbol].type);
         bool same_kind =
-            p_type >= 0 && q_type >= 0 && s->t->type[p_type].name == s->t->type[q_type].name;
+            p_type >= 0 && q_type >= 0 && f->t->type[p_type].name == f->t->type[q_type].name;
         return both_hold && same_kind ? RELATION_EITHER : RELATION_MAYBE;
     }
-    if (has_content(p) != has_content(q)) { /* a container's own memory, and a pointer */
-        const atom *other = has_content(p) ? b : a;
-        if (source_of(s, other) == SOURCE_LOCAL || source_of(s, other) == SOURCE_FRESH)
+    if (is_container_place(p) != is_container_place(q))
+    { /* a container's own memory, and a pointer */
+        const atom *other = is_container_place(p) ? b : a;
+        if (source_of(f, other) == SOURCE_LOCAL || source_of(f, other) == SOURCE_FRESH)
             return RELATION_APART;
         return RELATION_MAYBE;
     }
-    if (object_a) return relate_object(s, a, x, y);
-    if (object_b) return relate_object(s, b, y, x);
-    return relate_pointers(s, a, x, b, y);
+    if (object_a) return relate_object(f, a, x, y);
+    if (object_b) return relate_object(f, b, y, x);
+    return relate_pointers(f, a, x, b, y);
 }
 
-static bool through_union(const study *s, const place *p)
+bool field_in_union(const hpc_tree *t, int32_t field)
 {
-    for (int32_t k = 0; k < p->n; k++)
-        if (p->step[k].field >= 0 && field_in_union(s, p->step[k].field)) return true;
+    const char *of = t->name + t->symbol[field].scope;
+    for (int64_t i = 0; i < t->types_n; i++) {
+        const char *name = t->name + t->type[i].name;
+        if (!(t->type[i].flags & HPC_TYPE_UNION)) continue;
+        if (of[0] == '\0' || strcmp(of, name) == 0 || strchr(name, '(')) return true;
+    }
     return false;
 }
 
-relation relate(study *s, const place *p, const place *q)
+static bool through_union(const program *f, const place *p)
 {
-    bool punned = through_union(s, p) || through_union(s, q);
-    if (!punned && !compatible(s->t, p->type, q->type)) return RELATION_APART;
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field >= 0 && field_in_union(f->t, p->step[k].field)) return true;
+    return false;
+}
+
+relation relate(const program *f, const prover *pr, const place *p, const place *q)
+{
+    bool punned = through_union(f, p) || through_union(f, q);
+    if (!punned && !compatible(f->t, p->type, q->type)) return RELATION_APART;
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
     if (p->base == q->base)
-        return has_content(p) == has_content(q) ? RELATION_SAME : RELATION_APART;
-    return relate_sources(s, p, &s->atoms[atom_untyped(s, p->base)], q,
-                          &s->atoms[atom_untyped(s, q->base)]);
+        return is_container_place(p) == is_container_place(q) ? RELATION_SAME : RELATION_APART;
+    return relate_sources(f, p, &pr->atoms[atom_untyped(pr, p->base)], q,
+                          &pr->atoms[atom_untyped(pr, q->base)]);
 }

@@ -1,27 +1,18 @@
 /*
- * review.c: what the directive of a loop is worth. The loop is studied again as if the directive's
- * clauses held: what they give to each thread is left out, and what remains must not meet.
+ * review.c: review of a loop's directive. The loop is analysed again as if the clauses held:
+ * accesses to variables that clauses make private are removed, and the remaining ones must not
+ * conflict.
  *
- * To call a directive wrong that is right is worse than the other way round: what the author may
- * know better (that pointers are apart, that an index never repeats, that a branch is taken once)
- * and what other directives may take care of leaves it unproven.
+ * A false accusation is worse than a missed error. Whatever the author may know (pointers are
+ * disjoint, an index never repeats, a branch is taken once), and whatever other directives may
+ * synchronize, leaves the directive unproven.
  */
+#include "infer/pragma/review.h"
+
 #include <string.h>
 
 #include "infer/pragma/memory.h"
-#include "infer/pragma/review.h"
-
-void review_wrong(review *r, hpc_existing what, int32_t node, const char *text, const char *name)
-{
-    if (r->synced || r->clauses.odd || r->clauses.threads == 1) {
-        r->unproven = true;
-        return;
-    }
-    if (r->wrong != HPC_EXISTING_NONE) return;
-    r->wrong = what;
-    r->why_line = node > 0 ? r->p->t->node[node].line : r->l->line;
-    hpc_buf_printf(&r->why, text, name);
-}
+#include "infer/pragma/study.h"
 
 /* ---- where the loop stands ---------------------------------------------------------------------
  */
@@ -53,80 +44,17 @@ static int find_region(review *r)
             if (p->api != HPC_DIRECTIVE_OMP || !directives_reach(r->d, k, t->node[up].at)) continue;
             r->region = up;
             TRY(hpc_pragma_text(&text, &r->d->loops, k, &r->d->tokens, r->d->text, r->d->language));
-            const char *kept = hpc_arena_text(r->base->out, "%s", text.data);
+            const char *kept = hpc_arena_text(r->p->out, "%s", text.data);
             if (!kept) TRY(HPC_E_NOMEM);
-            TRY(clauses_read(&r->around, kept, r->base->out));
+            TRY(clauses_read(&r->around, kept, r->p->out));
         }
 out:
     hpc_buf_release(&text);
     return rc;
 }
 
-bool review_lists(const clause_list *l, const char *name)
-{
-    for (int k = 0; k < CLAUSE_KIND_N; k++)
-        if (k != CLAUSE_SHARED && clause_of(l, k, name)) return true;
-    return false;
-}
-
-/* "#pragma omp threadprivate(x)" anywhere in the file. */
-static bool is_threadprivate(const review *r, const char *name)
-{
-    const hpc_token *t = r->d->tokens.item;
-    size_t n = strlen(name);
-    for (int64_t k = 0; k < r->d->loops.pragma_n; k++) {
-        const hpc_pragma *p = &r->d->loops.pragma[k];
-        bool is = false;
-        if (p->words != HPC_OMP_OTHER) continue;
-        for (uint32_t i = p->first; i < p->last; i++) {
-            const char *word = r->d->text + t[i].at;
-            is |= t[i].n == 13 && memcmp(word, "threadprivate", 13) == 0;
-            if (is && t[i].n == n && memcmp(word, name, n) == 0) return true;
-        }
-    }
-    return false;
-}
-
-bool review_shares(const review *r, int32_t symbol)
-{
-    const hpc_symbol *v = &r->p->t->symbol[symbol];
-    const char *name = r->p->t->name + v->name;
-    bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC);
-    if (r->clauses.privates || is_threadprivate(r, name)) return false;
-    if (r->binds) return true;
-    if (r->region == 0) return !local;
-    if (local && v->node > r->region && v->node < r->p->t->node[r->region].end) return false;
-    return !r->around.privates && !r->around.odd && !review_lists(&r->around, name);
-}
-
-bool review_under_condition(const review *r, int32_t node, bool rare)
-{
-    const hpc_tree *t = r->p->t;
-    for (int32_t c = node, up = t->node[c].parent; up > r->l->node; c = up, up = t->node[up].parent)
-    {
-        uint8_t k = t->node[up].kind, op = t->node[up].op;
-        bool under = (k == HPC_TREE_IF || k == HPC_TREE_CHOOSE || k == HPC_TREE_SWITCH ||
-                      (k == HPC_TREE_BINARY && (op == HPC_OP_AND || op == HPC_OP_OR))) &&
-                     hpc_tree_first(t, up) != c;
-        if (!under) continue;
-        if (!rare || k == HPC_TREE_SWITCH) return true;
-        int32_t condition = hpc_tree_first(t, up);
-        for (int32_t i = condition; i < t->node[condition].end; i++)
-            if (t->node[i].op == HPC_OP_EQUAL || t->node[i].op == '!' ||
-                t->node[i].kind == HPC_TREE_CALL)
-                return true;
-    }
-    return false;
-}
-
 /* ---- memory ------------------------------------------------------------------------------------
  */
-
-bool review_ops_differ(uint8_t a, uint8_t b)
-{
-    static const char numeric[] = {'+', '*', OP_MIN, OP_MAX};
-    return a != b && memchr(numeric, a, sizeof numeric) && memchr(numeric, b, sizeof numeric);
-}
 
 /* Of names apart by ", ". */
 static bool is_listed(const hpc_buf *names, const char *name)
@@ -142,19 +70,20 @@ static bool is_listed(const hpc_buf *names, const char *name)
 }
 
 /* What clauses give to each thread does not meet; whether they may is what the loop alone says. */
-static void set_aside(review *r, const clauses *alone)
+static void set_aside(review *r, study *s, const clauses *alone)
 {
-    study *s = r->s;
+    loop_facts *l = &s->loop;
+    const prover *pr = &s->prover;
     int64_t kept = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *a = &s->item[i];
-        const int32_t from = atom_untyped(s, a->place.base);
-        const atom *base = from >= 0 ? &s->atoms[from] : NULL;
+    for (int64_t i = 0; i < l->n; i++) {
+        const access *a = &l->item[i];
+        const int32_t from = atom_untyped(pr, a->place.base);
+        const atom *base = from >= 0 ? &pr->atoms[from] : NULL;
         bool object = base && (base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL);
-        const char *name = object ? symbol_name(s, base->symbol) : NULL;
+        const char *name = object ? symbol_name(l->p->t, base->symbol) : NULL;
         bool field =
             base && base->kind == ATOM_THIS && a->place.n == 2 && a->place.step[1].field >= 0;
-        if (field) name = symbol_name(s, a->place.step[1].field);
+        if (field) name = symbol_name(l->p->t, a->place.step[1].field);
         const clause_item *c = name ? clause_of(&r->clauses, CLAUSE_REDUCTION, name) : NULL;
         bool whole = base && (base->kind == ATOM_OBJECT || field);
         bool own = name && whole && review_lists(&r->clauses, name);
@@ -167,10 +96,10 @@ static void set_aside(review *r, const clauses *alone)
         } else if (own) {
             if (!is_listed(&alone->privates, name)) r->unproven = true;
         } else {
-            s->item[kept++] = *a;
+            l->item[kept++] = *a;
         }
     }
-    s->n = kept;
+    l->n = kept;
 }
 
 /* Whether a place is one for all threads: not where each of them may bring its own variables. */
@@ -187,29 +116,28 @@ static bool is_of_all(const review *r, int32_t node)
     return true;
 }
 
-static void review_memory(review *r, const clauses *alone)
+static void review_memory(review *r, study *s, const clauses *alone)
 {
-    study *s = r->s;
-    clauses c = {0};
-    set_aside(r, alone);
-    memory_judge(s, &c);
-    bool sure = s->sure && is_of_all(r, s->sure) && is_of_all(r, s->sure_other);
+    const answer *a = &s->answer;
+    const clauses *c = &a->clauses;
+    set_aside(r, s, alone);
+    memory_judge(&s->walk);
+    bool sure = a->conflict && is_of_all(r, a->conflict) && is_of_all(r, a->conflict_other);
     bool bound = r->binds || r->region;
-    if (sure && bound && !r->clauses.has_if && !review_under_condition(r, s->sure, false) &&
-        !review_under_condition(r, s->sure_other, false))
-        review_wrong(r, HPC_EXISTING_RACY, s->sure, "%s is the same in another iteration",
-                     node_text(s, s->sure));
-    else if (c.reduction[0].names.n > 0 && bound && r->binds)
+    if (sure && bound && !r->clauses.has_if && !review_under_condition(r, a->conflict, false) &&
+        !review_under_condition(r, a->conflict_other, false))
+        review_wrong(r, HPC_EXISTING_RACY, a->conflict, "%s is the same in another iteration",
+                     node_text(r->p, a->conflict));
+    else if (c->reduction[0].names.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
-                     c.reduction[0].names.data);
-    else if (c.privates.n > 0 && bound && r->binds)
+                     c->reduction[0].names.data);
+    else if (c->privates.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node, "all threads write %s: private is missing",
-                     c.privates.data);
-    else if (s->unsafe || s->unknown || s->found.assumptions_n > 0 || c.n > 0 ||
-             c.privates.n + c.last.n + c.conditional.n + c.linear.n > 0)
+                     c->privates.data);
+    else if (a->unsafe || a->unknown || a->assumptions_n > 0 || c->n > 0 ||
+             c->privates.n + c->last.n + c->conditional.n + c->linear.n > 0)
         r->unproven = true;
-    clauses_release(&c);
 }
 
 /* ---- one loop after the other ------------------------------------------------------------------
@@ -218,38 +146,36 @@ static void review_memory(review *r, const clauses *alone)
 /* What the analysis itself would say of the loop: which objects each thread may have. */
 static int alone_of(clauses *out, const review *r, int32_t loop)
 {
-    study s = *r->base;
-    int rc;
-    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
-    if (study_walk(&s)) memory_judge(&s, out);
-    rc = s.rc;
+    study s;
+    int rc, failed;
+    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop), false));
+    if (study_walk(&s)) memory_judge(&s.walk);
+    *out = s.answer.clauses;
+    s.answer.clauses = (clauses){0};
 out:
-    study_end(&s);
-    return rc;
+    failed = study_end(&s);
+    return rc < 0 ? rc : failed;
 }
 
 static int review_loop(review *r, int32_t loop)
 {
-    study s = *r->base;
+    study s;
     clauses alone = {0};
-    hpc_arena_mark mark = hpc_arena_here(s.arena);
-    int rc;
-    r->s = &s;
+    hpc_arena_mark mark = hpc_arena_here(r->p->work);
+    int rc, failed = 0;
     TRY(alone_of(&alone, r, loop));
-    TRY(study_begin(&s, r->p, loop, function_around(r->p->t, loop)));
-    if (!study_walk(&s)) {
+    rc = study_begin(&s, r->p, loop, function_around(r->p->t, loop), false);
+    if (rc >= 0 && !study_walk(&s)) {
         r->unproven = true;
-        goto out;
+    } else if (rc >= 0) {
+        rc = review_variables(r, &s.loop);
+        if (rc >= 0) review_memory(r, &s, &alone);
     }
-    TRY(review_variables(r));
-    review_memory(r, &alone);
-    rc = s.rc;
+    failed = study_end(&s);
 out:
     clauses_release(&alone);
-    study_end(&s);
-    r->s = NULL;
-    hpc_arena_rewind(r->base->arena, mark);
-    return rc;
+    hpc_arena_rewind(r->p->work, mark);
+    return rc < 0 ? rc : failed;
 }
 
 /* The loops that a collapse clause takes; false where they are not in sight. */
@@ -270,7 +196,7 @@ static bool find_heads(review *r)
 
 static int add_evidence(hpc_pragma_loop *l, const review *r)
 {
-    hpc_arena *a = r->base->out;
+    hpc_arena *a = r->p->out;
     hpc_evidence *e = hpc_arena_alloc(a, (size_t)l->evidence_n + 1, sizeof *e);
     const char *text = hpc_arena_text(a, "%s", r->why.data);
     if (!e || !text || r->why.failed < 0) return HPC_E_NOMEM;
@@ -289,18 +215,17 @@ static hpc_existing outcome(const review *r)
     return r->redundant ? HPC_EXISTING_REDUNDANT : HPC_EXISTING_RIGHT;
 }
 
-int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p,
-                    const study *base)
+int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p)
 {
     enum { SPREADS = HPC_OMP_FOR | HPC_OMP_DISTRIBUTE | HPC_OMP_TASKLOOP | HPC_OMP_LOOP };
     uint32_t words = d->loops.pragma[directives_of(d, loop)].words;
-    review r = {.d = d, .p = p, .base = base, .l = l, .words = words};
+    review r = {.d = d, .p = p, .l = l, .words = words};
     int rc;
     r.binds = words & (HPC_OMP_PARALLEL | HPC_OMP_TEAMS);
     r.simd = !(words & SPREADS);
     l->existing_is = HPC_EXISTING_UNPROVEN;
     if (r.simd && !(words & HPC_OMP_SIMD)) return HPC_OK; /* each thread runs all of it */
-    TRY(clauses_read(&r.clauses, l->existing, base->out));
+    TRY(clauses_read(&r.clauses, l->existing, p->out));
     r.synced = r.simd || holds_directives(&r) || r.clauses.ordered;
     r.unproven = r.clauses.odd || r.clauses.ordered || r.clauses.nowait;
     if (!r.binds) TRY(find_region(&r));

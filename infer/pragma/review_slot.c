@@ -1,10 +1,8 @@
 /*
- * review_slot.c: the variables of a loop under a directive: those that it assigns, and those that
- * its clauses name.
+ * review_slot.c: review of the variables that a loop assigns, and of those that clauses name.
  */
-#include <string.h>
-
 #include "infer/pragma/review.h"
+#include "infer/pragma/scalar.h"
 
 /* ---- life behind the loop ----------------------------------------------------------------------
  */
@@ -61,29 +59,11 @@ static bool surely_read(const review *r, int32_t symbol)
 /* ---- variables that the loop assigns -----------------------------------------------------------
  */
 
-bool review_is_head(const review *r, int32_t symbol)
-{
-    const hpc_tree *t = r->p->t;
-    for (int k = 0; k < r->heads_n; k++)
-        for (int32_t i = r->head[k] + 1; i < t->node[r->head[k]].end; i++) {
-            bool assigns =
-                t->node[i].kind == HPC_TREE_ASSIGN || t->node[i].kind == HPC_TREE_VARIABLE;
-            if (!assigns) continue;
-            int32_t c = hpc_tree_first(t, i);
-            int32_t v = t->node[i].kind == HPC_TREE_VARIABLE ? t->node[i].symbol
-                        : c                                  ? t->node[c].symbol
-                                                             : -1;
-            if (v == symbol) return true;
-            break;
-        }
-    return false;
-}
-
-static void review_head(review *r, int32_t symbol, const char *name)
+static void review_head(review *r, const loop_facts *l, int32_t symbol, const char *name)
 {
     if (clause_of(&r->clauses, CLAUSE_PRIVATE, name)) r->redundant = true;
     if (r->simd || clause_of(&r->clauses, CLAUSE_LAST, name) ||
-        clause_of(&r->clauses, CLAUSE_LINEAR, name) || !is_live(r->s, symbol))
+        clause_of(&r->clauses, CLAUSE_LINEAR, name) || !is_live(l, symbol))
         return;
     if (review_shares(r, symbol) && surely_read(r, symbol))
         review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node,
@@ -123,11 +103,11 @@ static void review_fold(review *r, const slot *x, const char *name)
 }
 
 /* A variable that is assigned before it is read. */
-static void review_plain(review *r, const slot *x, const char *name)
+static void review_plain(review *r, const loop_facts *l, const slot *x, const char *name)
 {
     bool own = clause_of(&r->clauses, CLAUSE_PRIVATE, name) ||
                clause_of(&r->clauses, CLAUSE_FIRST, name),
-         last = clause_of(&r->clauses, CLAUSE_LAST, name) != NULL, live = is_live(r->s, x->symbol);
+         last = clause_of(&r->clauses, CLAUSE_LAST, name) != NULL, live = is_live(l, x->symbol);
     if (clause_of(&r->clauses, CLAUSE_REDUCTION, name) ||
         clause_of(&r->clauses, CLAUSE_LINEAR, name)) {
         r->unproven = true;
@@ -170,14 +150,14 @@ static void review_step(review *r, const slot *x, const char *name)
             name);
 }
 
-static void review_slot(review *r, const slot *x)
+static void review_slot(review *r, const loop_facts *l, const slot *x)
 {
     const hpc_symbol *v = &r->p->t->symbol[x->symbol];
     const char *name = r->p->t->name + v->name;
     uint8_t flags = v->type >= 0 ? r->p->t->type[v->type].flags : 0;
     bool listed = review_lists(&r->clauses, name), shared = review_shares(r, x->symbol);
     if (review_is_head(r, x->symbol)) {
-        review_head(r, x->symbol, name);
+        review_head(r, l, x->symbol, name);
     } else if (flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC) || v->flags & HPC_SYMBOL_THREAD) {
         r->unproven = true;
     } else if (x->stride) {
@@ -190,7 +170,7 @@ static void review_slot(review *r, const slot *x)
                 r, HPC_EXISTING_RACY, x->exposed,
                 "%s is read here before this iteration assigns it, and all threads share it", name);
     } else if (x->update == 0 && x->write >= 0) {
-        review_plain(r, x, name);
+        review_plain(r, l, x, name);
     } else if (x->update == OP_MIXED || (x->update && x->write >= 0)) {
         if (listed || !shared || review_under_condition(r, x->update_write, false))
             r->unproven = true;
@@ -216,10 +196,10 @@ static void review_slot(review *r, const slot *x)
  */
 
 /* A use of a variable in the loop's body; 0. */
-static int32_t used_at(const review *r, const clause_item *c)
+static int32_t used_at(const review *r, const loop_facts *l, const clause_item *c)
 {
     const hpc_tree *t = r->p->t;
-    int32_t body = r->s->head.body;
+    int32_t body = l->head.body;
     for (int32_t i = body; i > 0 && i < t->node[body].end; i++) {
         int32_t v = t->node[i].symbol;
         bool names =
@@ -241,22 +221,22 @@ static bool is_declared(const review *r, const clause_item *c)
     return false;
 }
 
-static void review_item(review *r, const clause_item *c, const char *named)
+static void review_item(review *r, const loop_facts *l, const clause_item *c, const char *named)
 {
     const hpc_tree *t = r->p->t;
     if (c->kind == CLAUSE_SHARED) {
         if (!r->clauses.none) r->redundant = true;
         return;
     }
-    int32_t use = used_at(r, c), v = use ? t->node[use].symbol : -1;
+    int32_t use = used_at(r, l, c), v = use ? t->node[use].symbol : -1;
     if (use == 0) {
         bool head = false;
-        for (int32_t k = 0; k < r->s->slots_n; k++)
-            head |= clause_names(c, t->name + t->symbol[r->s->slots[k].symbol].name);
+        for (int32_t k = 0; k < l->slots_n; k++)
+            head |= clause_names(c, t->name + t->symbol[l->slots[k].symbol].name);
         if (!head) r->harmless = true;
         return;
     }
-    if (slot_index(r->s, v) >= 0 || c->section) return; /* of a section, its accesses tell */
+    if (slot_index(l, v) >= 0 || c->section) return; /* of a section, its accesses tell */
     if (review_is_head(r, v)) return; /* the counter of a loop around, which collapse takes too */
     uint8_t k = kind_of(t, t->symbol[v].type);
     bool simple =
@@ -279,18 +259,18 @@ static void review_item(review *r, const clause_item *c, const char *named)
     }
 }
 
-int review_variables(review *r)
+int review_variables(review *r, const loop_facts *l)
 {
     for (int64_t k = 0; k < r->clauses.n; k++)
         if (!is_declared(r, &r->clauses.item[k])) /* a macro's name */
             r->unproven = r->clauses.odd = true;
-    for (int32_t k = 0; k < r->s->slots_n; k++)
-        if (!r->s->slots[k].inside) review_slot(r, &r->s->slots[k]);
+    for (int32_t k = 0; k < l->slots_n; k++)
+        if (!l->slots[k].inside) review_slot(r, l, &l->slots[k]);
     for (int64_t k = 0; k < r->clauses.n; k++) {
         const clause_item *c = &r->clauses.item[k];
-        const char *named = hpc_arena_text(r->base->out, "%.*s", (int)c->n, c->name);
+        const char *named = hpc_arena_text(r->p->out, "%.*s", (int)c->n, c->name);
         if (!named) return HPC_E_NOMEM;
-        review_item(r, c, named);
+        review_item(r, l, c, named);
     }
     return HPC_OK;
 }

@@ -1,7 +1,12 @@
 /*
- * scalar.c: what becomes of the variables that a loop assigns: each thread has its own, they are
- * summed up, they are stepped, or they carry something from one iteration to the next.
+ * scalar.c: clauses for assigned variables: private, lastprivate, reduction, linear; or the
+ * evidence that a variable carries a value from one iteration to the next.
  */
+#include "infer/pragma/scalar.h"
+
+#include <string.h>
+
+#include "infer/pragma/relate.h"
 #include "infer/pragma/spell.h"
 
 /* ---- life behind the loop -----------------------------------------------------------------------
@@ -9,11 +14,11 @@
 
 /* The outermost loop around the studied one that the variable lives through; the studied one when
  * there is none. */
-static int32_t scope_of(const study *s, int32_t symbol)
+static int32_t scope_of(const loop_facts *l, int32_t symbol)
 {
-    const hpc_tree *t = s->t;
-    int32_t declared = t->symbol[symbol].node, best = s->loop;
-    for (int32_t up = t->node[s->loop].parent; up > 0; up = t->node[up].parent)
+    const hpc_tree *t = l->p->t;
+    int32_t declared = t->symbol[symbol].node, best = l->node;
+    for (int32_t up = t->node[l->node].parent; up > 0; up = t->node[up].parent)
         if (is_loop(t->node[up].kind) && !(declared > up && declared < t->node[up].end)) best = up;
     return best;
 }
@@ -50,9 +55,9 @@ static int32_t loop_killed_in(const hpc_tree *t, int32_t name, int32_t from)
 }
 
 /* The first use in a part of the tree decides: an assignment ends the old value's life. */
-static int used_in(const study *s, int32_t symbol, int32_t from, int32_t to)
+static int used_in(const loop_facts *l, int32_t symbol, int32_t from, int32_t to)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = l->p->t;
     for (int32_t i = from; i < to; i++) {
         if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != symbol) continue;
         if (kills(t, i, from > 0 ? from - 1 : 0)) return -1;
@@ -86,179 +91,231 @@ static int32_t returns_at(const hpc_tree *t, int32_t loop)
     return 0;
 }
 
-bool is_live(const study *s, int32_t symbol)
+bool is_live(const loop_facts *l, int32_t symbol)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = l->p->t;
     const hpc_symbol *v = &t->symbol[symbol];
     if (!(v->flags & HPC_SYMBOL_LOCAL) || (v->flags & HPC_SYMBOL_STATIC)) return true;
-    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || s->program->use[symbol].addressed) return true;
-    int32_t end = t->node[s->loop].end, around = scope_of(s, symbol);
-    int32_t around_end = t->node[around].end, done = returns_at(t, s->loop);
-    if (done && !has_jump(t, end, done)) return used_in(s, symbol, end, done) > 0;
-    int next = used_in(s, symbol, end, around_end);
+    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || l->p->use[symbol].addressed) return true;
+    int32_t end = t->node[l->node].end, around = scope_of(l, symbol);
+    int32_t around_end = t->node[around].end, done = returns_at(t, l->node);
+    if (done && !has_jump(t, end, done)) return used_in(l, symbol, end, done) > 0;
+    int next = used_in(l, symbol, end, around_end);
     if (next != 0) return next > 0;
-    if (around != s->loop && used_in(s, symbol, around, s->loop) > 0)
+    if (around != l->node && used_in(l, symbol, around, l->node) > 0)
         return true; /* next time round */
-    return used_in(s, symbol, around_end, t->node[s->function].end) > 0;
+    return used_in(l, symbol, around_end, t->node[l->function].end) > 0;
 }
 
 /* ---- verdicts -----------------------------------------------------------------------------------
  */
 
-static void name_shared(study *s, clauses *c, const slot *x)
+static void name_shared(walk *w, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
-    bool live = is_live(s, x->symbol);
-    bool global = !(s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL);
+    const char *name = symbol_name(w->t, x->symbol);
+    bool live = is_live(w->loop, x->symbol);
+    bool global = !(w->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL);
     if (x->escaped && x->writes_n == 0 && !x->update) {
-        say_unknown(s, "scalar", x->plain_read >= 0 ? x->plain_read : s->loop,
-                    "the address of %s is taken", name);
+        answer_unknown(w->answer, "scalar", x->plain_read >= 0 ? x->plain_read : w->loop->node,
+                       "the address of %s is taken", name);
         return;
     }
     if (!live) {
-        clauses_add(&c->privates, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write,
-            "%s is assigned before it is read: each thread gets a private copy", name);
+        clauses_add(&w->answer->clauses.privates, name_in_clause(w->loop, x->symbol));
+        answer_note(w->answer, "scalar", x->write,
+                    "%s is assigned before it is read: each thread gets a private copy", name);
     } else if (x->always) {
-        clauses_add(&c->last, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write, "%s keeps the value from the last iteration%s", name,
-            global ? ", because it outlives the function" : "");
+        clauses_add(&w->answer->clauses.last, name_in_clause(w->loop, x->symbol));
+        answer_note(w->answer, "scalar", x->write, "%s keeps the value from the last iteration%s",
+                    name, global ? ", because it outlives the function" : "");
     } else {
-        clauses_add(&c->conditional, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write,
-            "%s keeps the value from its last assignment, which may be in any iteration", name);
+        clauses_add(&w->answer->clauses.conditional, name_in_clause(w->loop, x->symbol));
+        answer_note(w->answer, "scalar", x->write,
+                    "%s keeps the value from its last assignment, which may be in any iteration",
+                    name);
     }
 }
 
-static bool sums_floats(const study *s, int32_t type, uint8_t op)
+static bool sums_floats(const walk *w, int32_t type, uint8_t op)
 {
-    return kind_of(s->t, type) == HPC_TYPE_FLOAT && (op == '+' || op == '*');
+    return kind_of(w->t, type) == HPC_TYPE_FLOAT && (op == '+' || op == '*');
 }
 
-static void reduce(study *s, clauses *c, const slot *x)
+static void reduce(walk *w, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
-    int32_t type = s->t->symbol[x->symbol].type;
+    const char *name = symbol_name(w->t, x->symbol);
+    int32_t type = w->t->symbol[x->symbol].type;
     bool bits = x->update == '&' || x->update == '|' || x->update == '^';
-    if (bits && kind_of(s->t, type) == HPC_TYPE_FLOAT) {
-        say_unknown(s, "reduction", x->update_write, "%s is not an integer", name);
+    if (bits && kind_of(w->t, type) == HPC_TYPE_FLOAT) {
+        answer_unknown(w->answer, "reduction", x->update_write, "%s is not an integer", name);
         return;
     }
-    clauses_reduce(c, x->update, name_in_clause(s, x->symbol));
-    say(s, "reduction", x->update_write, "%s is only updated with %s%s", name,
-        reduction_name(x->update),
-        sums_floats(s, type, x->update) ? "; the order of floating-point operations changes" : "");
+    clauses_reduce(&w->answer->clauses, x->update, name_in_clause(w->loop, x->symbol));
+    answer_note(w->answer, "reduction", x->update_write, "%s is only updated with %s%s", name,
+                reduction_name(x->update),
+                sums_floats(w, type, x->update) ? "; the order of floating-point operations changes"
+                                                : "");
 }
 
-static void induct(study *s, clauses *c, const slot *x)
+static void induct(walk *w, const slot *x)
 {
-    spelling b = {.s = s};
+    spelling b = {.w = w};
     int64_t one;
-    hpc_buf_text(&b.text, name_in_clause(s, x->symbol));
+    hpc_buf_text(&b.text, name_in_clause(w->loop, x->symbol));
     if (!poly_is_number(x->stride, &one) || one != 1) {
         hpc_buf_text(&b.text, ":");
         spell_number(&b, x->stride);
     }
     if (b.text.failed)
-        s->rc = b.text.failed;
+        answer_fail(w->answer, b.text.failed);
     else if (b.failed || b.runs)
-        say_unknown(s, "scalar", x->step_node, "the step of %s cannot be expressed before the loop",
-                    symbol_name(s, x->symbol));
+        answer_unknown(w->answer, "scalar", x->step_node,
+                       "the step of %s cannot be expressed before the loop",
+                       symbol_name(w->t, x->symbol));
     else
-        clauses_add(&c->linear, b.text.data);
-    say(s, "scalar", x->step_node, "%s advances by the same step in each iteration",
-        symbol_name(s, x->symbol));
+        clauses_add(&w->answer->clauses.linear, b.text.data);
+    answer_note(w->answer, "scalar", x->step_node, "%s advances by the same step in each iteration",
+                symbol_name(w->t, x->symbol));
     hpc_buf_release(&b.text);
 }
 
 /* A variable that a pointer of the loop may point to. */
-static void against_memory(study *s, const slot *x)
+static void against_memory(walk *w, const slot *x)
 {
-    const hpc_symbol *v = &s->t->symbol[x->symbol];
+    const hpc_symbol *v = &w->t->symbol[x->symbol];
     bool seen = !(v->flags & HPC_SYMBOL_LOCAL) || (x->escaped && !x->inside);
     if (!seen) return;
-    place mine = {.base = atom_object(s, x->symbol), .type = v->type};
-    for (int64_t i = 0; i < s->n; i++) {
+    place mine = {.base = atom_object(w->prover, x->symbol), .type = v->type};
+    for (int64_t i = 0; i < w->loop->n; i++) {
         hpc_buf b = {0};
-        if (relate(s, &mine, &s->item[i].place) != RELATION_MAYBE) continue;
-        if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place) != KIN_NONE) {
-            say_unknown(s, "alias", s->item[i].node, "%s may be %s", node_text(s, s->item[i].node),
-                        symbol_name(s, x->symbol));
+        if (relate(w->loop->p, w->prover, &mine, &w->loop->item[i].place) != RELATION_MAYBE)
+            continue;
+        if (w->loop->item[i].place.base < 0 ||
+            same_origin(w->loop, w->prover, &mine, &w->loop->item[i].place) != KIN_NONE)
+        {
+            answer_unknown(w->answer, "alias", w->loop->item[i].node, "%s may be %s",
+                           node_text(w->loop->p, w->loop->item[i].node),
+                           symbol_name(w->t, x->symbol));
             continue;
         }
-        atom_text(&b, s, s->item[i].place.base);
+        atom_text(&b, w->prover, w->loop->p, w->loop->item[i].place.base);
         if (!b.failed) {
-            const char *text = hpc_arena_text(s->out, "%s does not point to %s", b.data,
-                                              symbol_name(s, x->symbol));
-            if (text) assume(s, text, NULL);
+            const char *text = hpc_arena_text(w->loop->p->out, "%s does not point to %s", b.data,
+                                              symbol_name(w->t, x->symbol));
+            if (text) answer_assume(w->answer, text, NULL);
         }
         hpc_buf_release(&b);
     }
 }
 
-static bool is_static_member(const study *s, int32_t symbol)
+static bool is_static_member(const walk *w, int32_t symbol)
 {
-    const hpc_symbol *v = &s->t->symbol[symbol];
-    return (v->flags & HPC_SYMBOL_STATIC) && s->t->name[v->scope] != '\0';
+    const hpc_symbol *v = &w->t->symbol[symbol];
+    return (v->flags & HPC_SYMBOL_STATIC) && w->t->name[v->scope] != '\0';
 }
 
-static void judge(study *s, clauses *c, const slot *x)
+static void judge(walk *w, const slot *x)
 {
-    const char *name = symbol_name(s, x->symbol);
-    bool thread = s->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
-    int32_t type = s->t->symbol[x->symbol].type;
-    uint8_t flags = type >= 0 ? s->t->type[type].flags : 0;
+    const char *name = symbol_name(w->t, x->symbol);
+    bool thread = w->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
+    int32_t type = w->t->symbol[x->symbol].type;
+    uint8_t flags = type >= 0 ? w->t->type[type].flags : 0;
     if (flags & HPC_TYPE_VOLATILE) {
-        say_unsafe(s, "memory", x->write, "%s is volatile: its accesses must keep their order",
-                   name);
+        answer_unsafe(w->answer, "memory", x->write,
+                      "%s is volatile: its accesses must keep their order", name);
     } else if (flags & HPC_TYPE_ATOMIC) {
-        say_unsafe(s, "dependence", x->write, "%s is atomic, but its value depends on the order",
-                   name);
+        answer_unsafe(w->answer, "dependence", x->write,
+                      "%s is atomic, but its value depends on the order", name);
     } else if (thread) {
-        say_unknown(s, "scalar", x->write, "%s is thread-local", name);
-    } else if (is_static_member(s, x->symbol)) {
-        say_unknown(s, "scalar", x->write >= 0 ? x->write : x->update_write,
-                    "%s is a static member, which cannot appear in a clause", name);
+        answer_unknown(w->answer, "scalar", x->write, "%s is thread-local", name);
+    } else if (is_static_member(w, x->symbol)) {
+        answer_unknown(w->answer, "scalar", x->write >= 0 ? x->write : x->update_write,
+                       "%s is a static member, which cannot appear in a clause", name);
     } else if (x->stride) {
         if (x->exposed >= 0 || x->update == OP_MIXED)
-            say_unsafe(s, "dependence", x->step_node,
-                       "%s carries a value from one iteration to the next", name);
+            answer_unsafe(w->answer, "dependence", x->step_node,
+                          "%s carries a value from one iteration to the next", name);
         else if (x->plain_read < 0 &&
-                 kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
-            clauses_reduce(c, '+', name_in_clause(s, x->symbol));
+                 kind_of(w->t, w->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
+            clauses_reduce(&w->answer->clauses, '+', name_in_clause(w->loop, x->symbol));
         else
-            induct(s, c, x);
+            induct(w, x);
     } else if (x->exposed >= 0 && x->write >= 0) {
-        say_unsafe(s, "dependence", x->exposed,
-                   "%s is read here before this iteration assigns it (line %u): it carries a value "
-                   "from one iteration to the next",
-                   name, s->t->node[x->write].line);
+        answer_unsafe(
+            w->answer, "dependence", x->exposed,
+            "%s is read here before this iteration assigns it (line %u): it carries a value "
+            "from one iteration to the next",
+            name, w->t->node[x->write].line);
     } else if (x->update == 0 && x->write >= 0) {
-        name_shared(s, c, x);
+        name_shared(w, x);
     } else if (x->update == OP_MIXED) {
-        say_unsafe(s, "dependence", x->update_write, "%s is updated with different operators",
-                   name);
+        answer_unsafe(w->answer, "dependence", x->update_write,
+                      "%s is updated with different operators", name);
     } else if (x->update && (x->plain_read >= 0 || x->write >= 0)) {
-        say_unsafe(s, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
-                   "%s is used here, but it is also updated with %s (line %u)", name,
-                   reduction_name(x->update), s->t->node[x->update_write].line);
+        answer_unsafe(w->answer, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
+                      "%s is used here, but it is also updated with %s (line %u)", name,
+                      reduction_name(x->update), w->t->node[x->update_write].line);
     } else if (x->update) {
-        reduce(s, c, x);
+        reduce(w, x);
     } else if (x->escaped) {
-        say_unknown(s, "scalar", s->loop, "the address of %s is taken", name);
+        answer_unknown(w->answer, "scalar", w->loop->node, "the address of %s is taken", name);
     }
-    against_memory(s, x);
+    against_memory(w, x);
 }
 
-void scalars_judge(study *s, clauses *c)
+void scalars_judge(walk *w)
 {
-    for (int32_t k = 0; k < s->slots_n; k++) {
-        const slot *x = &s->slots[k];
-        if (x->symbol == s->head.symbol) {
-            if (!s->head.own && is_live(s, x->symbol))
-                clauses_add(&c->last, symbol_name(s, x->symbol));
+    for (int32_t k = 0; k < w->loop->slots_n; k++) {
+        const slot *x = &w->loop->slots[k];
+        if (x->symbol == w->loop->head.symbol) {
+            if (!w->loop->head.own && is_live(w->loop, x->symbol))
+                clauses_add(&w->answer->clauses.last, symbol_name(w->t, x->symbol));
             continue;
         }
-        if (!x->inside) judge(s, c, x);
+        if (!x->inside) judge(w, x);
+    }
+}
+
+/* ---- default(none) ----
+ * Static members are not listed: no clause may name them. */
+
+/* Whether a list like "a, b:2, h[:n]" has a variable. */
+static bool is_listed(const hpc_buf *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = names->data; p && names->n > 0;) {
+        if (strncmp(p, name, n) == 0 && (p[n] == '\0' || strchr(",:[", p[n])) &&
+            !(p[n] == ':' && p[n + 1] == ':'))
+            return true;
+        p = strstr(p, ", ");
+        if (p) p += 2;
+    }
+    return false;
+}
+
+static bool is_named(const clauses *c, const char *name)
+{
+    const hpc_buf *lists[] = {&c->privates, &c->last, &c->conditional, &c->linear};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        if (is_listed(lists[k], name)) return true;
+    for (int k = 0; k < c->n; k++)
+        if (is_listed(&c->reduction[k].names, name)) return true;
+    return false;
+}
+
+void share_rest(answer *a, const loop_facts *l)
+{
+    clauses *c = &a->clauses;
+    const hpc_tree *t = l->p->t;
+    for (int32_t i = l->node; i < t->node[l->node].end; i++) {
+        int32_t v = t->node[i].kind == HPC_TREE_NAME ? t->node[i].symbol : -1;
+        if (v < 0 || v == l->head.symbol || is_inside(l, v)) continue;
+        const hpc_symbol *x = &t->symbol[v];
+        if (x->kind != HPC_SYMBOL_VARIABLE && x->kind != HPC_SYMBOL_PARAMETER) continue;
+        if (x->node > l->node && x->node < t->node[l->node].end) continue;
+        bool member = (x->flags & HPC_SYMBOL_STATIC) && t->name[x->scope] != '\0';
+        if (member || (x->flags & HPC_SYMBOL_THREAD)) continue;
+        const char *name = name_in_clause(l, v);
+        if (!is_named(c, name)) clauses_add(&c->shared, name);
     }
 }

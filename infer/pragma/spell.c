@@ -1,11 +1,11 @@
 /*
- * spell.c: expressions for clauses. A name is used only where the scope of its declaration covers
- * the loop, a field only where the function names it, a pointer to void only by a variable or a
- * cast of the function that gives it its type. Anything else has no spelling.
+ * spell.c: see spell.h. A name is used only if the scope of its declaration covers the loop, and a
+ * field only if the function names it. A pointer to void needs a variable or a cast in the function
+ * that gives it its type. Nothing else has a spelling.
  */
-#include <string.h>
-
 #include "infer/pragma/spell.h"
+
+#include <string.h>
 
 /* ---- scopes -------------------------------------------------------------------------------------
  */
@@ -19,24 +19,24 @@ static int32_t scope_of(const hpc_tree *t, int32_t variable)
 }
 
 /* True if a local variable is in scope at the loop, hidden or not. */
-static bool is_in_scope(const study *s, int32_t symbol)
+static bool is_in_scope(const loop_facts *l, int32_t symbol)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = l->p->t;
     const hpc_symbol *x = &t->symbol[symbol];
     bool local = x->kind == HPC_SYMBOL_VARIABLE || x->kind == HPC_SYMBOL_PARAMETER;
-    if (!local || x->node < 0 || x->node >= s->loop) return false;
+    if (!local || x->node < 0 || x->node >= l->node) return false;
     if (t->node[x->node].kind != HPC_TREE_VARIABLE) return false;
     int32_t scope = scope_of(t, x->node);
-    return scope > 0 && s->loop < t->node[scope].end;
+    return scope > 0 && l->node < t->node[scope].end;
 }
 
 /* True if another variable of this name, declared later, is in scope. */
-static bool is_hidden(const study *s, int32_t symbol, int32_t from)
+static bool is_hidden(const loop_facts *l, int32_t symbol, int32_t from)
 {
-    const hpc_tree *t = s->t;
-    const char *name = symbol_name(s, symbol);
+    const hpc_tree *t = l->p->t;
+    const char *name = symbol_name(l->p->t, symbol);
     for (int64_t v = 0; v < t->symbols_n; v++)
-        if (v != symbol && t->symbol[v].node > from && is_in_scope(s, (int32_t)v) &&
+        if (v != symbol && t->symbol[v].node > from && is_in_scope(l, (int32_t)v) &&
             strcmp(t->name + t->symbol[v].name, name) == 0)
             return true;
     return false;
@@ -44,37 +44,37 @@ static bool is_hidden(const study *s, int32_t symbol, int32_t from)
 
 /* A node between the function's beginning and the loop's end that names a symbol; -1. Not with one
  * of `flags`. */
-static int32_t naming_node(const study *s, uint8_t kind, int32_t symbol, uint16_t flags)
+static int32_t naming_node(const loop_facts *l, uint8_t kind, int32_t symbol, uint16_t flags)
 {
-    const hpc_tree *t = s->t;
-    for (int32_t i = s->function; i < t->node[s->loop].end; i++)
+    const hpc_tree *t = l->p->t;
+    for (int32_t i = l->function; i < t->node[l->node].end; i++)
         if (t->node[i].kind == kind && t->node[i].symbol == symbol && !(t->node[i].flags & flags))
             return i;
     return -1;
 }
 
-bool is_visible(const study *s, int32_t symbol)
+bool is_visible(const loop_facts *l, int32_t symbol)
 {
-    const hpc_symbol *x = &s->t->symbol[symbol];
-    if (*symbol_name(s, symbol) == '\0') return false;
-    if (x->node < 0 || function_around(s->t, x->node) <= 0)
-        return naming_node(s, HPC_TREE_NAME, symbol, 0) >= 0 && !is_hidden(s, symbol, -1);
-    if (!is_in_scope(s, symbol) || is_hidden(s, symbol, x->node)) return false;
+    const hpc_symbol *x = &l->p->t->symbol[symbol];
+    if (*symbol_name(l->p->t, symbol) == '\0') return false;
+    if (x->node < 0 || function_around(l->p->t, x->node) <= 0)
+        return naming_node(l, HPC_TREE_NAME, symbol, 0) >= 0 && !is_hidden(l, symbol, -1);
+    if (!is_in_scope(l, symbol) || is_hidden(l, symbol, x->node)) return false;
     /* a lambda captures what it names */
-    return x->node >= s->function || naming_node(s, HPC_TREE_NAME, symbol, 0) >= 0;
+    return x->node >= l->function || naming_node(l, HPC_TREE_NAME, symbol, 0) >= 0;
 }
 
 /* "total", or "ns::total" where the function says so. */
 static void put_symbol(spelling *x, int32_t symbol)
 {
-    const study *s = x->s;
-    if (symbol < 0 || !is_visible(s, symbol)) {
+    const walk *w = x->w;
+    if (symbol < 0 || !is_visible(w->loop, symbol)) {
         x->failed = true;
         return;
     }
-    const char *name = symbol_name(s, symbol);
-    int32_t at = naming_node(s, HPC_TREE_NAME, symbol, HPC_TREE_MACRO);
-    const char *text = at >= 0 ? node_text(s, at) : name;
+    const char *name = symbol_name(w->t, symbol);
+    int32_t at = naming_node(w->loop, HPC_TREE_NAME, symbol, HPC_TREE_MACRO);
+    const char *text = at >= 0 ? node_text(w->loop->p, at) : name;
     size_t n = strlen(name), all = strlen(text);
     bool qualified = all > n + 2 && strcmp(text + all - n, name) == 0 &&
                      strncmp(text + all - n - 2, "::", 2) == 0;
@@ -85,9 +85,9 @@ static void put_symbol(spelling *x, int32_t symbol)
  * are named as if they were members of the struct around it. */
 static void put_field(spelling *x, const char **before, int32_t field)
 {
-    const char *name = symbol_name(x->s, field);
+    const char *name = symbol_name(x->w->t, field);
     if (!*name) return;
-    if (naming_node(x->s, HPC_TREE_MEMBER, field, 0) < 0) x->failed = true;
+    if (naming_node(x->w->loop, HPC_TREE_MEMBER, field, 0) < 0) x->failed = true;
     hpc_buf_printf(&x->text, "%s%s", *before, name);
     *before = ".";
 }
@@ -98,14 +98,15 @@ static void put_field(spelling *x, const char **before, int32_t field)
 typedef enum reading { READ_NEVER, READ_BY_ITERATIONS, READ_BEFORE } reading;
 
 /* True if the loop's head reads at a node before the first iteration, or each iteration does. */
-static reading reading_of(const study *s, const access *a)
+static reading reading_of(const walk *w, const access *a)
 {
-    const hpc_tree *t = s->t;
-    int32_t first = hpc_tree_child(t, s->loop, 0), condition = hpc_tree_child(t, s->loop, 1);
-    bool counts = t->node[s->loop].kind == HPC_TREE_FOR;
+    const hpc_tree *t = w->t;
+    int32_t first = hpc_tree_child(t, w->loop->node, 0),
+            condition = hpc_tree_child(t, w->loop->node, 1);
+    bool counts = t->node[w->loop->node].kind == HPC_TREE_FOR;
     if (a->depth > 0) return READ_NEVER;
     if (counts && a->node >= first && a->node < t->node[condition].end) return READ_BEFORE;
-    for (int32_t up = t->node[a->node].parent; up > s->loop; up = t->node[up].parent) {
+    for (int32_t up = t->node[a->node].parent; up > w->loop->node; up = t->node[up].parent) {
         bool head = t->node[up].kind == HPC_TREE_FOR && a->node < hpc_tree_child(t, up, 2);
         if (is_loop(t->node[up].kind) && !head) return READ_NEVER;
     }
@@ -129,54 +130,55 @@ static bool is_within(const place *object, place p)
 
 /* True if a node is looked at whenever the first part of the loop's head is, and means there what
  * it means right before the loop. */
-static bool is_always_read(const study *s, int32_t node)
+static bool is_always_read(const walk *w, int32_t node)
 {
-    const hpc_tree *t = s->t;
-    for (int32_t up = t->node[node].parent; up > s->loop; up = t->node[up].parent) {
+    const hpc_tree *t = w->t;
+    for (int32_t up = t->node[node].parent; up > w->loop->node; up = t->node[up].parent) {
         uint8_t op = t->node[up].op;
         if (t->node[up].kind == HPC_TREE_CHOOSE) return false;
         if (t->node[up].kind == HPC_TREE_BINARY && (op == HPC_OP_AND || op == HPC_OP_OR))
             return false;
     }
     for (int32_t i = node; i < t->node[node].end; i++)
-        if (t->node[i].kind == HPC_TREE_NAME && slot_index(s, t->node[i].symbol) >= 0) return false;
+        if (t->node[i].kind == HPC_TREE_NAME && slot_index(w->loop, t->node[i].symbol) >= 0)
+            return false;
     return true;
 }
 
 /* True if the first part of the loop's head, `j = start[i]`, reads an object. */
-static bool is_read_first(study *s, const place *object)
+static bool is_read_first(walk *w, const place *object)
 {
-    const hpc_tree *t = s->t;
-    int32_t first = hpc_tree_child(t, s->loop, 0);
-    const double cost = s->cost;
-    bool yes = false, quiet = s->quiet;
-    if (t->node[s->loop].kind != HPC_TREE_FOR) return false;
-    s->quiet = true;
+    const hpc_tree *t = w->t;
+    int32_t first = hpc_tree_child(t, w->loop->node, 0);
+    const double cost = w->loop->cost.operations;
+    bool yes = false;
+    if (t->node[w->loop->node].kind != HPC_TREE_FOR) return false;
+    const bool quiet = answer_mute(w->answer, true);
     for (int32_t i = first; i < t->node[first].end && !yes; i++) {
         place p;
         if (t->node[i].kind != HPC_TREE_INDEX && t->node[i].kind != HPC_TREE_MEMBER) continue;
-        yes = is_always_read(s, i) && place_of(&p, s, i) && is_within(object, p);
+        yes = is_always_read(w, i) && place_of(&p, w, i) && is_within(object, p);
     }
-    s->quiet = quiet;
-    s->cost = cost;
+    answer_mute(w->answer, quiet);
+    w->loop->cost.operations = cost;
     return yes;
 }
 
 /* To look at memory that the loop would not look at may end the program. */
 static void check_reading(spelling *x, const place *p)
 {
-    study *s = x->s;
+    walk *w = x->w;
     place object = *p;
     reading best = READ_NEVER;
     object.n = indexed_steps(p);
-    bool of_this = object.n == 1 && s->atoms[p->base].kind == ATOM_THIS;
+    bool of_this = object.n == 1 && w->prover->atoms[p->base].kind == ATOM_THIS;
     if (object.n == 0 || of_this) return;
-    for (int64_t i = 0; i < s->n && best != READ_BEFORE; i++) {
-        if (!is_within(&object, s->item[i].place)) continue;
-        reading r = reading_of(s, &s->item[i]);
+    for (int64_t i = 0; i < w->loop->n && best != READ_BEFORE; i++) {
+        if (!is_within(&object, w->loop->item[i].place)) continue;
+        reading r = reading_of(w, &w->loop->item[i]);
         if (r > best) best = r;
     }
-    if (best != READ_BEFORE && is_read_first(s, &object)) best = READ_BEFORE;
+    if (best != READ_BEFORE && is_read_first(w, &object)) best = READ_BEFORE;
     x->failed |= best == READ_NEVER;
     x->runs |= best == READ_BY_ITERATIONS;
 }
@@ -184,43 +186,43 @@ static void check_reading(spelling *x, const place *p)
 /* ---- types --------------------------------------------------------------------------------------
  */
 
-static int32_t type_of_atom(const study *s, const atom *a)
+static int32_t type_of_atom(const walk *w, const atom *a)
 {
-    int32_t type = a->kind == ATOM_SYMBOL ? s->t->symbol[a->symbol].type
+    int32_t type = a->kind == ATOM_SYMBOL ? w->t->symbol[a->symbol].type
                    : a->kind == ATOM_LOAD ? a->place->type
                                           : -1;
-    return bare_type(s->t, type);
+    return bare_type(w->t, type);
 }
 
 /* Unsigned types that arithmetic does not make signed. */
-static bool is_unsigned_atom(const study *s, int32_t i)
+static bool is_unsigned_atom(const walk *w, int32_t i)
 {
-    const atom *a = &s->atoms[i];
-    int32_t type = type_of_atom(s, a);
+    const atom *a = &w->prover->atoms[i];
+    int32_t type = type_of_atom(w, a);
     if (a->kind == ATOM_SIZE) return true;
-    return kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4 &&
-           (s->t->type[type].flags & HPC_TYPE_UNSIGNED);
+    return kind_of(w->t, type) == HPC_TYPE_INTEGER && w->t->type[type].bytes >= 4 &&
+           (w->t->type[type].flags & HPC_TYPE_UNSIGNED);
 }
 
 typedef struct signs { /* of the parts of a number */
     bool has_unsigned, has_minus, may_be_negative;
 } signs;
 
-static void add_signs(signs *out, study *s, const term *t)
+static void add_signs(signs *out, walk *w, const term *t)
 {
     out->has_minus |= t->c < 0;
     for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
-        if (is_unsigned_atom(s, t->atom[k]))
+        if (is_unsigned_atom(w, t->atom[k]))
             out->has_unsigned = true;
-        else if (!prove_not_negative(s, poly_atom(s, t->atom[k]), s->facts))
+        else if (!prove_not_negative(w->prover, poly_atom(w->prover, t->atom[k]), w->loop->runs))
             out->may_be_negative = true;
     }
 }
 
-static signs signs_of(study *s, const poly *p)
+static signs signs_of(walk *w, const poly *p)
 {
     signs out = {0};
-    for (int32_t i = 0; p && i < p->n; i++) add_signs(&out, s, &p->t[i]);
+    for (int32_t i = 0; p && i < p->n; i++) add_signs(&out, w, &p->t[i]);
     return out;
 }
 
@@ -230,9 +232,8 @@ static bool wraps(const signs *x)
     return x->has_unsigned && (x->has_minus || x->may_be_negative);
 }
 
-bool has_wide_index(const study *s, const access *a)
+bool has_wide_index(const hpc_tree *t, const access *a)
 {
-    const hpc_tree *t = s->t;
     int32_t index = t->node[a->node].kind == HPC_TREE_INDEX ? hpc_tree_child(t, a->node, 1) : 0;
     int32_t type = index ? bare_type(t, t->node[index].type) : -1;
     return type < 0 || t->type[type].bytes > 4;
@@ -240,9 +241,9 @@ bool has_wide_index(const study *s, const access *a)
 
 const char *spelled(spelling *x)
 {
-    if (x->text.failed) x->s->rc = x->text.failed;
+    if (x->text.failed) answer_fail(x->w->answer, x->text.failed);
     if (x->failed || x->text.failed || x->text.n == 0) return NULL;
-    x->s->found.runs |= x->runs;
+    if (x->runs) answer_reads_loop(x->w->answer);
     return x->text.data;
 }
 
@@ -254,18 +255,18 @@ static void put_pointer(spelling *x, int32_t base);
 static void put_sum(spelling *x, const poly *p, bool is_signed, bool first);
 
 /* True if a local variable has a value in the loop, and can be named before it. */
-static bool has_value(study *s, int32_t v, const poly *value)
+static bool has_value(walk *w, int32_t v, const poly *value)
 {
-    return (s->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(s, v) < 0 && is_visible(s, v) &&
-           poly_equal(settled_value(s, v), value);
+    return (w->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(w->loop, v) < 0 &&
+           is_visible(w->loop, v) && poly_equal(settled_value(w, v), value);
 }
 
 /* An integer variable that has the value of an atom; -1. */
-static int32_t variable_of(study *s, int32_t i)
+static int32_t variable_of(walk *w, int32_t i)
 {
-    const poly *value = poly_atom(s, i);
-    for (int32_t v = 0; v < s->t->symbols_n; v++)
-        if (kind_of(s->t, s->t->symbol[v].type) == HPC_TYPE_INTEGER && has_value(s, v, value))
+    const poly *value = poly_atom(w->prover, i);
+    for (int32_t v = 0; v < w->t->symbols_n; v++)
+        if (kind_of(w->t, w->t->symbol[v].type) == HPC_TYPE_INTEGER && has_value(w, v, value))
             return v;
     return -1;
 }
@@ -289,7 +290,7 @@ static void put_function(spelling *x, const atom *a)
 
 static void put_atom(spelling *x, int32_t i)
 {
-    const atom *a = &x->s->atoms[i];
+    const atom *a = &x->w->prover->atoms[i];
     switch (a->kind) {
     case ATOM_SYMBOL: put_symbol(x, a->symbol); break;
     case ATOM_LOAD: put_place(x, a->place); break;
@@ -299,7 +300,7 @@ static void put_atom(spelling *x, int32_t i)
         break;
     case ATOM_FUNCTION: {
         const atom function = *a; /* the table of atoms may move */
-        int32_t v = variable_of(x->s, i);
+        int32_t v = variable_of(x->w, i);
         if (v >= 0)
             put_symbol(x, v);
         else
@@ -317,12 +318,12 @@ static void put_term(spelling *x, const term *t, bool is_signed)
     signs mixed = {0};
     bool product = c != 1 || (t->atom[0] >= 0 && t->atom[1] >= 0);
     if (t->atom[0] < 0 || c != 1) hpc_buf_printf(&x->text, "%lld", (long long)c);
-    add_signs(&mixed, x->s, t);
+    add_signs(&mixed, x->w, t);
     mixed.has_minus = false;
     for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
-        bool is_unsigned = is_unsigned_atom(x->s, t->atom[k]);
-        int32_t type = type_of_atom(x->s, &x->s->atoms[t->atom[k]]);
-        bool narrow = type >= 0 && x->s->t->type[type].bytes < 8;
+        bool is_unsigned = is_unsigned_atom(x->w, t->atom[k]);
+        int32_t type = type_of_atom(x->w, &x->w->prover->atoms[t->atom[k]]);
+        bool narrow = type >= 0 && x->w->t->type[type].bytes < 8;
         if (k > 0 || c != 1) hpc_buf_text(&x->text, "*");
         if ((is_unsigned && (is_signed || wraps(&mixed))) ||
             (k == 0 && x->wide && product && narrow))
@@ -352,33 +353,33 @@ static void put_sum(spelling *x, const poly *p, bool is_signed, bool first)
 
 void spell_number(spelling *x, const poly *p)
 {
-    signs all = signs_of(x->s, p);
+    signs all = signs_of(x->w, p);
     put_sum(x, p, wraps(&all), true);
 }
 
 /* The terms of p - q that are positive, or those that are not, with their signs changed. */
-static const poly *part_of(study *s, const poly *p, const poly *q, bool positive)
+static const poly *part_of(walk *w, const poly *p, const poly *q, bool positive)
 {
-    const poly *d = poly_less(s, p, q), *out = poly_number(s, 0);
+    const poly *d = poly_less(w->prover, p, q), *out = poly_number(w->prover, 0);
     for (int32_t i = 0; d && i < d->n; i++) {
         const term *t = &d->t[i];
         if ((t->c > 0) != positive) continue;
-        const poly *one = poly_number(s, positive ? t->c : -t->c);
+        const poly *one = poly_number(w->prover, positive ? t->c : -t->c);
         for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++)
-            one = poly_product(s, one, poly_atom(s, t->atom[k]));
-        out = poly_sum(s, out, one);
+            one = poly_product(w->prover, one, poly_atom(w->prover, t->atom[k]));
+        out = poly_sum(w->prover, out, one);
     }
     return d ? out : NULL;
 }
 
 void spell_compare(spelling *x, const poly *a, const char *op, const poly *b)
 {
-    signs p = signs_of(x->s, a), q = signs_of(x->s, b);
+    signs p = signs_of(x->w, a), q = signs_of(x->w, b);
     signs both = {p.has_unsigned || q.has_unsigned, p.has_minus || q.has_minus,
                   p.may_be_negative || q.may_be_negative};
     int64_t c;
     if (wraps(&both)) { /* without a minus on either side */
-        const poly *left = part_of(x->s, a, b, true), *right = part_of(x->s, a, b, false);
+        const poly *left = part_of(x->w, a, b, true), *right = part_of(x->w, a, b, false);
         const bool equality = strcmp(op, "==") == 0 || strcmp(op, "!=") == 0;
         const bool turn = equality && poly_is_number(left, &c); /* "k == 0" */
         a = turn ? right : left;
@@ -412,11 +413,11 @@ static bool is_zero(const poly *p)
 
 static void put_steps(spelling *x, const place *p)
 {
-    const study *s = x->s;
-    bool pointer = s->atoms[p->base].kind != ATOM_OBJECT;
+    const walk *w = x->w;
+    bool pointer = w->prover->atoms[p->base].kind != ATOM_OBJECT;
     bool arrow = pointer && p->n > 1 && is_zero(p->step[0].index) && p->step[1].field >= 0;
-    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS && *symbol_name(s, p->step[1].field) &&
-                !is_hidden(s, p->step[1].field, -1);
+    bool bare = arrow && w->prover->atoms[p->base].kind == ATOM_THIS &&
+                *symbol_name(w->t, p->step[1].field) && !is_hidden(w->loop, p->step[1].field, -1);
     const char *before = bare ? "" : arrow ? "->" : ".";
     if (!bare) put_pointer(x, p->base);
     for (int32_t k = arrow ? 1 : 0; k < p->n && !x->failed; k++) put_step(x, &before, &p->step[k]);
@@ -438,23 +439,24 @@ static void put_place(spelling *x, const place *p)
 /* A variable that has the value of a pointer to void, and the type; -1. */
 static int32_t typed_variable(spelling *x, const atom *as)
 {
-    study *s = x->s;
-    const poly *value = poly_atom(s, as->of);
-    for (int32_t v = 0; v < s->t->symbols_n; v++) {
-        int32_t type = s->t->symbol[v].type;
-        if (kind_of(s->t, type) == HPC_TYPE_POINTER &&
-            is_same_type(s->t, s->t->type[type].to, as->node) && has_value(s, v, value))
+    walk *w = x->w;
+    const poly *value = poly_atom(w->prover, as->of);
+    for (int32_t v = 0; v < w->t->symbols_n; v++) {
+        int32_t type = w->t->symbol[v].type;
+        if (kind_of(w->t, type) == HPC_TYPE_POINTER &&
+            is_same_type(w->t, w->t->type[type].to, as->node) && has_value(w, v, value))
             return v;
     }
     return -1;
 }
 
-static bool names_are_visible(const study *s, int32_t e)
+static bool names_are_visible(const walk *w, int32_t e)
 {
-    for (int32_t i = e; i < s->t->node[e].end; i++) {
-        const hpc_tree_node *n = &s->t->node[i];
+    for (int32_t i = e; i < w->t->node[e].end; i++) {
+        const hpc_tree_node *n = &w->t->node[i];
         if (n->flags & (HPC_TREE_MACRO | HPC_TREE_ELSEWHERE)) return false;
-        if (n->kind == HPC_TREE_NAME && (n->symbol < 0 || !is_visible(s, n->symbol))) return false;
+        if (n->kind == HPC_TREE_NAME && (n->symbol < 0 || !is_visible(w->loop, n->symbol)))
+            return false;
         if (n->kind != HPC_TREE_NAME && n->kind != HPC_TREE_CAST) return false;
     }
     return true;
@@ -463,33 +465,32 @@ static bool names_are_visible(const study *s, int32_t e)
 /* A cast of a variable, that the function writes, which gives it the type; -1. */
 static int32_t typed_cast(spelling *x, const atom *as)
 {
-    study *s = x->s;
-    const hpc_tree *t = s->t;
-    const bool quiet = s->quiet;
+    walk *w = x->w;
+    const hpc_tree *t = w->t;
     int32_t best = -1;
-    s->quiet = true;
-    for (int32_t i = s->function; i < t->node[s->loop].end && best < 0; i++) {
+    const bool quiet = answer_mute(w->answer, true);
+    for (int32_t i = w->loop->function; i < t->node[w->loop->node].end && best < 0; i++) {
         const hpc_tree_node *n = &t->node[i];
         if (n->kind != HPC_TREE_CAST || kind_of(t, n->type) != HPC_TYPE_POINTER) continue;
-        if (!is_same_type(t, t->type[n->type].to, as->node) || !names_are_visible(s, i)) continue;
-        if (poly_equal(value_of(s, i), poly_atom(s, as->of))) best = i;
+        if (!is_same_type(t, t->type[n->type].to, as->node) || !names_are_visible(w, i)) continue;
+        if (poly_equal(value_of(w, i), poly_atom(w->prover, as->of))) best = i;
     }
-    s->quiet = quiet;
+    answer_mute(w->answer, quiet);
     return best;
 }
 
 static void put_typed(spelling *x, int32_t i)
 {
-    const atom as = x->s->atoms[i];
+    const atom as = x->w->prover->atoms[i];
     int32_t v = typed_variable(x, &as), cast = v < 0 ? typed_cast(x, &as) : -1;
     if (v >= 0) {
         put_symbol(x, v);
     } else if (cast >= 0) {
-        const hpc_tree_node *n = &x->s->t->node[cast];
+        const hpc_tree_node *n = &x->w->t->node[cast];
         hpc_buf_text(&x->text, "(");
-        hpc_buf_add(&x->text, x->s->text + n->at, n->to - n->at);
+        hpc_buf_add(&x->text, x->w->loop->p->text + n->at, n->to - n->at);
         hpc_buf_text(&x->text, ")");
-        if (memchr(x->s->text + n->at, '\n', n->to - n->at)) x->failed = true;
+        if (memchr(x->w->loop->p->text + n->at, '\n', n->to - n->at)) x->failed = true;
     } else {
         x->failed = true;
     }
@@ -498,7 +499,7 @@ static void put_typed(spelling *x, int32_t i)
 /* "x", "s->x", "this", "&s->x": in an expression where it may stand in front of "->" and "[". */
 static void put_pointer(spelling *x, int32_t base)
 {
-    const atom *a = &x->s->atoms[base];
+    const atom *a = &x->w->prover->atoms[base];
     switch (a->kind) {
     case ATOM_OBJECT: put_symbol(x, a->symbol); break;
     case ATOM_THIS: hpc_buf_text(&x->text, "this"); break;

@@ -1,26 +1,26 @@
 /*
- * state.c: what the variables that a loop assigns are worth at one point of the walk: put aside,
- * joined where ways meet, forgotten where it is not followed.
+ * state.c: values of assigned variables at a point of the walk: copies for branches, joins after
+ * them, and invalidation.
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/walk.h"
 
-var_state *state_copy(study *s, const var_state *from)
+var_state *state_copy(walk *w, const var_state *from)
 {
-    var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);
+    var_state *v = hpc_arena_alloc(w->loop->p->work, (size_t)w->loop->slots_n + 1, sizeof *v);
     if (!v) {
-        s->rc = HPC_E_NOMEM;
-        return s->now;
+        w->rc = HPC_E_NOMEM;
+        return w->now;
     }
-    memcpy(v, from, (size_t)s->slots_n * sizeof *v);
+    memcpy(v, from, (size_t)w->loop->slots_n * sizeof *v);
     return v;
 }
 
 /* What holds on both ways. */
-void state_join(study *s, var_state *into, const var_state *other)
+void state_join(walk *w, var_state *into, const var_state *other)
 {
-    for (int32_t k = 0; k < s->slots_n; k++) {
+    for (int32_t k = 0; k < w->loop->slots_n; k++) {
         if (into[k].is != other[k].is && !poly_equal(into[k].is, other[k].is)) into[k].is = NULL;
         if (into[k].refers != other[k].refers) into[k].refers = NULL;
         into[k].assigned &= other[k].assigned;
@@ -28,28 +28,29 @@ void state_join(study *s, var_state *into, const var_state *other)
 }
 
 /* What holds behind an if, whose condition says of whole numbers which of two they are. */
-void state_join_if(study *s, const var_state *yes, const fact *if_so, const fact *if_not)
+void state_join_if(walk *w, const var_state *yes, const fact *if_so, const fact *if_not)
 {
-    const hpc_tree *t = s->t;
-    int32_t which = ++s->choices;
-    for (int32_t k = 0; k < s->slots_n; k++) {
-        const poly *a = yes[k].is, *b = s->now[k].is;
-        bool whole = kind_of(t, t->symbol[s->slots[k].symbol].type) == HPC_TYPE_INTEGER;
+    const hpc_tree *t = w->t;
+    int32_t which = ++w->choices;
+    for (int32_t k = 0; k < w->loop->slots_n; k++) {
+        const poly *a = yes[k].is, *b = w->now[k].is;
+        bool whole = kind_of(t, t->symbol[w->loop->slots[k].symbol].type) == HPC_TYPE_INTEGER;
         const poly *chosen = NULL;
         if (whole && a && b && !poly_equal(a, b))
             chosen = poly_atom(
-                s,
-                atom_choice(s, &(atom){.of = which, .a = a, .b = b, .yes = if_so, .no = if_not}));
-        if (s->now[k].is != a && !poly_equal(s->now[k].is, a)) s->now[k].is = chosen;
-        if (s->now[k].refers != yes[k].refers) s->now[k].refers = NULL;
-        s->now[k].assigned &= yes[k].assigned;
+                w->prover,
+                atom_choice(w->prover,
+                            &(atom){.of = which, .a = a, .b = b, .yes = if_so, .no = if_not}));
+        if (w->now[k].is != a && !poly_equal(w->now[k].is, a)) w->now[k].is = chosen;
+        if (w->now[k].refers != yes[k].refers) w->now[k].refers = NULL;
+        w->now[k].assigned &= yes[k].assigned;
     }
 }
 
 /* What a part of the tree assigns is not known any more. */
-void state_forget(study *s, int32_t part)
+void state_forget(walk *w, int32_t part)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     for (int32_t i = part; i < t->node[part].end; i++) {
         const hpc_tree_node *n = &t->node[i];
         int32_t c = hpc_tree_first(t, i);
@@ -59,7 +60,7 @@ void state_forget(study *s, int32_t part)
             (n->kind == HPC_TREE_ASSIGN || n->op == '&' || n->op >= HPC_OP_PRE_INCREMENT) &&
             (n->kind == HPC_TREE_ASSIGN || n->op == '&' || n->op <= HPC_OP_POST_DECREMENT))
             v = t->node[c].symbol;
-        int32_t k = slot_index(s, v);
-        if (k >= 0) s->now[k].is = NULL;
+        int32_t k = slot_index(w->loop, v);
+        if (k >= 0) w->now[k].is = NULL;
     }
 }

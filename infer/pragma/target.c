@@ -1,14 +1,17 @@
 /*
- * target.c: what a loop must take to a device and back. A section of memory is mapped only where it
- * is known: its first and last element are touched in every run, so none but these are copied. What
- * is not written altogether travels both ways.
+ * target.c: map clauses. A section is mapped only if it is known: every run accesses its first and
+ * its last element. A section that is not written completely is copied in both directions.
  *
- * Without a device the same loop runs on the host, and where a loop around an access never runs an
- * if clause keeps it there: a section would have a length below 0.
+ * Without a device, the loop runs on the host. If an inner loop does not run at all, a section
+ * would have a negative length, so an if clause keeps the loop on the host.
  */
+#include "infer/pragma/target.h"
+
 #include <string.h>
 
-#include "infer/pragma/propose.h"
+#include "infer/pragma/relate.h"
+#include "infer/pragma/nest.h"
+#include "infer/pragma/vector.h"
 
 enum { MAPPED_MOST = 24 };
 
@@ -19,7 +22,7 @@ typedef struct mapped {
     int32_t node;        /* where it is touched first */
 } mapped;
 typedef struct mapping {
-    study *s;
+    walk *w;
     mapped item[MAPPED_MOST];
     int n;
     hpc_buf runs; /* that all loops run: "n > 0 && m > 0" */
@@ -29,16 +32,17 @@ typedef struct mapping {
 static bool refuse(mapping *m, int32_t node, const char *what, const char *name)
 {
     if (!m->failed)
-        say(m->s, "memory", node, "no target: %s%s%s", name ? name : "", name ? " " : "", what);
+        answer_note(m->w->answer, "memory", node, "no target: %s%s%s", name ? name : "",
+                    name ? " " : "", what);
     m->failed = true;
     return false;
 }
 
-static const char *base_name(const study *s, int32_t base)
+static const char *base_name(const walk *w, int32_t base)
 {
     hpc_buf b = {0};
-    atom_text(&b, s, base);
-    const char *kept = b.failed || !b.n ? NULL : hpc_arena_text(s->out, "%s", b.data);
+    atom_text(&b, w->prover, w->loop->p, base);
+    const char *kept = b.failed || !b.n ? NULL : hpc_arena_text(w->loop->p->out, "%s", b.data);
     hpc_buf_release(&b);
     return kept ? kept : "something";
 }
@@ -49,21 +53,21 @@ static const char *base_name(const study *s, int32_t base)
 /* "n > 2": that a loop runs. */
 static void add_runs(mapping *m, const poly *count)
 {
-    study *s = m->s;
+    walk *w = m->w;
     hpc_buf one = {0};
     int64_t c;
     if (poly_is_number(count, &c)) return;
-    const poly *less = poly_number(s, 0);
+    const poly *less = poly_number(w->prover, 0);
     for (int32_t i = 0; i < count->n; i++) {
         if (count->t[i].c > 0) continue;
-        const poly *p = poly_number(s, -count->t[i].c);
+        const poly *p = poly_number(w->prover, -count->t[i].c);
         for (int k = 0; k < TERM_ATOMS && count->t[i].atom[k] >= 0; k++)
-            p = poly_product(s, p, poly_atom(s, count->t[i].atom[k]));
-        less = poly_sum(s, less, p);
+            p = poly_product(w->prover, p, poly_atom(w->prover, count->t[i].atom[k]));
+        less = poly_sum(w->prover, less, p);
     }
-    poly_text(&one, s, poly_sum(s, count, less));
+    poly_text(&one, w->prover, w->loop->p, poly_sum(w->prover, count, less));
     hpc_buf_text(&one, " > ");
-    poly_text(&one, s, less);
+    poly_text(&one, w->prover, w->loop->p, less);
     if (!one.failed && !(m->runs.n && strstr(m->runs.data, one.data)))
         hpc_buf_printf(&m->runs, "%s%s", m->runs.n ? " && " : "", one.data);
     hpc_buf_release(&one);
@@ -78,19 +82,19 @@ static bool is_by_one(const poly *stride)
 /* Whether an access happens in each iteration of loops that have the same bounds every time. */
 static bool is_certain(mapping *m, const access *a)
 {
-    study *s = m->s;
-    const hpc_tree *t = s->t;
+    walk *w = m->w;
+    const hpc_tree *t = w->t;
     if (a->depth > 0) return false;
-    for (int32_t up = t->node[a->node].parent; up > s->loop; up = t->node[up].parent) {
+    for (int32_t up = t->node[a->node].parent; up > w->loop->node; up = t->node[up].parent) {
         loop_head h;
         if (!is_loop(t->node[up].kind) || a->node < hpc_tree_child(t, up, 3)) continue;
-        s->quiet = true;
-        head_read(&h, s, up);
-        s->quiet = false;
-        if (h.reason || h.symbol < 0 || !is_by_one(h.stride) || !nest_is_settled(s, &h))
+        answer_mute(w->answer, true);
+        head_read(&h, w, up);
+        answer_mute(w->answer, false);
+        if (h.reason || h.symbol < 0 || !is_by_one(h.stride) || !nest_is_settled(w, &h))
             return false;
-        const poly *count = poly_plus(s, poly_less(s, h.hi, h.lo), 1);
-        if (!count || poly_varies(s, count)) return false;
+        const poly *count = poly_plus(w->prover, poly_less(w->prover, h.hi, h.lo), 1);
+        if (!count || poly_varies(w->prover, count)) return false;
         add_runs(m, count);
     }
     return true;
@@ -99,42 +103,42 @@ static bool is_certain(mapping *m, const access *a)
 /* ---- sections -----------------------------------------------------------------------------------
  */
 
-static int32_t target_type(const study *s, int32_t base)
+static int32_t target_type(const walk *w, int32_t base)
 {
-    int32_t type = s->t->symbol[s->atoms[base].symbol].type;
-    return type < 0 ? -1 : s->t->type[type].to;
+    int32_t type = w->t->symbol[w->prover->atoms[base].symbol].type;
+    return type < 0 ? -1 : w->t->type[type].to;
 }
 
 /* Types of which a copy is the same thing. */
-static bool is_copied(const study *s, int32_t type)
+static bool is_copied(const walk *w, int32_t type)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     while (kind_of(t, type) == HPC_TYPE_ARRAY) type = t->type[type].to;
     uint8_t k = kind_of(t, type);
-    if (k == HPC_TYPE_RECORD) return s->language == HPC_LANGUAGE_C;
+    if (k == HPC_TYPE_RECORD) return w->loop->p->language == HPC_LANGUAGE_C;
     return k == HPC_TYPE_INTEGER || k == HPC_TYPE_FLOAT || k == HPC_TYPE_BOOL;
 }
 
-static bool is_variable(const study *s, const atom *a)
+static bool is_variable(const walk *w, const atom *a)
 {
-    const hpc_symbol *v = &s->t->symbol[a->symbol];
-    uint8_t k = kind_of(s->t, v->type);
-    bool sized = v->type >= 0 && (s->t->type[v->type].bytes > 0 || (v->flags & HPC_SYMBOL_LOCAL));
-    return (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) && sized && is_copied(s, v->type);
+    const hpc_symbol *v = &w->t->symbol[a->symbol];
+    uint8_t k = kind_of(w->t, v->type);
+    bool sized = v->type >= 0 && (w->t->type[v->type].bytes > 0 || (v->flags & HPC_SYMBOL_LOCAL));
+    return (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) && sized && is_copied(w, v->type);
 }
 
 /* Each number in a section is no wider than what the loop itself computes the index in. */
-static bool is_narrow(const study *s, const access *a, const poly *p)
+static bool is_narrow(const walk *w, const access *a, const poly *p)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t index = t->node[a->node].kind == HPC_TREE_INDEX ? hpc_tree_child(t, a->node, 1) : 0;
     int32_t type = index ? bare_type(t, t->node[index].type) : -1;
     if (type >= 0 && t->type[type].bytes <= 4) return true;
     for (int32_t i = 0; i < p->n; i++) {
         bool product = p->t[i].atom[0] >= 0 && (p->t[i].atom[1] >= 0 || p->t[i].c > 1);
         for (int k = 0; product && k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++) {
-            const atom *x = &s->atoms[p->t[i].atom[k]];
-            int32_t of = x->kind == ATOM_SYMBOL ? s->t->symbol[x->symbol].type : -1;
+            const atom *x = &w->prover->atoms[p->t[i].atom[k]];
+            int32_t of = x->kind == ATOM_SYMBOL ? w->t->symbol[x->symbol].type : -1;
             if (of < 0 || t->type[of].bytes < 8) return false;
         }
     }
@@ -142,13 +146,13 @@ static bool is_narrow(const study *s, const access *a, const poly *p)
 }
 
 /* Whether another variable of the function has the name, so that it may say something else. */
-static bool is_ambiguous(const study *s, int32_t symbol)
+static bool is_ambiguous(const walk *w, int32_t symbol)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     for (int64_t v = 0; v < t->symbols_n; v++) {
         const hpc_symbol *x = &t->symbol[v];
-        if (v == symbol || x->kind > HPC_SYMBOL_PARAMETER || x->node < s->function ||
-            x->node > s->loop || strcmp(t->name + x->name, symbol_name(s, symbol)) != 0)
+        if (v == symbol || x->kind > HPC_SYMBOL_PARAMETER || x->node < w->loop->function ||
+            x->node > w->loop->node || strcmp(t->name + x->name, symbol_name(w->t, symbol)) != 0)
             continue;
         return true;
     }
@@ -156,12 +160,13 @@ static bool is_ambiguous(const study *s, int32_t symbol)
 }
 
 /* Whether names that exist at the loop say it: numbers and whole variables. */
-static bool is_named(const study *s, const poly *p)
+static bool is_named(const walk *w, const poly *p)
 {
     for (int32_t i = 0; i < p->n; i++)
         for (int k = 0; k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++) {
-            const atom *a = &s->atoms[p->t[i].atom[k]];
-            if (a->kind != ATOM_SYMBOL || is_inside(s, a->symbol) || is_ambiguous(s, a->symbol))
+            const atom *a = &w->prover->atoms[p->t[i].atom[k]];
+            if (a->kind != ATOM_SYMBOL || is_inside(w->loop, a->symbol) ||
+                is_ambiguous(w, a->symbol))
                 return false;
         }
     return true;
@@ -176,52 +181,52 @@ static mapped *item_of(mapping *m, int32_t base, int32_t node)
     return &m->item[m->n++];
 }
 
-static bool bounds_of(const poly **lo, const poly **hi, study *s, const access *a)
+static bool bounds_of(const poly **lo, const poly **hi, walk *w, const access *a)
 {
     const place *p = &a->place;
     if (p->n < 1 || p->step[0].field != STEP_INDEX) return false;
-    *lo = poly_extreme(s, p->step[0].index, false, a->facts);
-    *hi = poly_extreme(s, p->step[0].index, true, a->facts);
+    *lo = poly_extreme(w->prover, p->step[0].index, false, a->facts);
+    *hi = poly_extreme(w->prover, p->step[0].index, true, a->facts);
     return *lo && *hi;
 }
 
 /* Widens what is mapped of a pointer by a certain access. */
 static bool widen(mapping *m, mapped *x, const access *a)
 {
-    study *s = m->s;
+    walk *w = m->w;
     const poly *lo, *hi;
-    if (!bounds_of(&lo, &hi, s, a) || !is_named(s, lo) || !is_named(s, hi)) return false;
-    if (!is_narrow(s, a, lo) || !is_narrow(s, a, hi)) return false;
-    if (!x->lo || prove_not_negative(s, poly_less(s, x->lo, lo), a->facts))
+    if (!bounds_of(&lo, &hi, w, a) || !is_named(w, lo) || !is_named(w, hi)) return false;
+    if (!is_narrow(w, a, lo) || !is_narrow(w, a, hi)) return false;
+    if (!x->lo || prove_not_negative(w->prover, poly_less(w->prover, x->lo, lo), a->facts))
         x->lo = lo;
-    else if (!prove_not_negative(s, poly_less(s, lo, x->lo), a->facts))
+    else if (!prove_not_negative(w->prover, poly_less(w->prover, lo, x->lo), a->facts))
         return false;
-    if (!x->hi || prove_not_negative(s, poly_less(s, hi, x->hi), a->facts))
+    if (!x->hi || prove_not_negative(w->prover, poly_less(w->prover, hi, x->hi), a->facts))
         x->hi = hi;
-    else if (!prove_not_negative(s, poly_less(s, x->hi, hi), a->facts))
+    else if (!prove_not_negative(w->prover, poly_less(w->prover, x->hi, hi), a->facts))
         return false;
     return true;
 }
 
-static bool is_covered(study *s, const mapped *x, const access *a)
+static bool is_covered(walk *w, const mapped *x, const access *a)
 {
     const poly *lo, *hi;
-    return x->lo && x->hi && bounds_of(&lo, &hi, s, a) &&
-           prove_not_negative(s, poly_less(s, lo, x->lo), a->facts) &&
-           prove_not_negative(s, poly_less(s, x->hi, hi), a->facts);
+    return x->lo && x->hi && bounds_of(&lo, &hi, w, a) &&
+           prove_not_negative(w->prover, poly_less(w->prover, lo, x->lo), a->facts) &&
+           prove_not_negative(w->prover, poly_less(w->prover, x->hi, hi), a->facts);
 }
 
 /* Whether a write leaves no element of the section as it was. */
 static bool fills(mapping *m, const mapped *x, const access *a)
 {
-    study *s = m->s;
+    walk *w = m->w;
     const poly *lo, *hi, *c, *rest;
     int64_t one;
-    if (!a->write || a->update || a->place.n != 1 || !is_by_one(s->head.stride)) return false;
-    if (!bounds_of(&lo, &hi, s, a) || !poly_equal(lo, x->lo) || !poly_equal(hi, x->hi))
+    if (!a->write || a->update || a->place.n != 1 || !is_by_one(w->loop->head.stride)) return false;
+    if (!bounds_of(&lo, &hi, w, a) || !poly_equal(lo, x->lo) || !poly_equal(hi, x->hi))
         return false;
-    return poly_split(s, a->place.step[0].index, s->iteration, &c, &rest) &&
-           poly_is_number(c, &one) && (one == 1 || one == -1) && !poly_varies(s, rest) &&
+    return poly_split(w->prover, a->place.step[0].index, w->loop->iteration, &c, &rest) &&
+           poly_is_number(c, &one) && (one == 1 || one == -1) && !poly_varies(w->prover, rest) &&
            is_certain(m, a);
 }
 
@@ -252,58 +257,58 @@ static bool is_summed(const clauses *c, const char *name)
 }
 
 /* Variables of simple types travel by value. */
-static bool is_simple(const study *s, const atom *a)
+static bool is_simple(const walk *w, const atom *a)
 {
-    uint8_t k = a->kind == ATOM_OBJECT ? kind_of(s->t, s->t->symbol[a->symbol].type) : 0;
+    uint8_t k = a->kind == ATOM_OBJECT ? kind_of(w->t, w->t->symbol[a->symbol].type) : 0;
     return k == HPC_TYPE_INTEGER || k == HPC_TYPE_FLOAT || k == HPC_TYPE_BOOL;
 }
 
 static bool add_base(mapping *m, const clauses *c, const access *a)
 {
-    study *s = m->s;
+    walk *w = m->w;
     if (a->place.base < 0)
-        return refuse(m, a->node, "has an unknown address", node_text(s, a->node));
-    const atom base = s->atoms[a->place.base];
+        return refuse(m, a->node, "has an unknown address", node_text(w->loop->p, a->node));
+    const atom base = w->prover->atoms[a->place.base];
     bool pointer = base.kind == ATOM_SYMBOL && !base.varies &&
-                   kind_of(s->t, s->t->symbol[base.symbol].type) == HPC_TYPE_POINTER;
-    if (is_simple(s, &base) && !a->write) return true;
-    if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(s, base.symbol))) return true;
-    if (!pointer && !(base.kind == ATOM_OBJECT && is_variable(s, &base)))
+                   kind_of(w->t, w->t->symbol[base.symbol].type) == HPC_TYPE_POINTER;
+    if (is_simple(w, &base) && !a->write) return true;
+    if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(w->t, base.symbol))) return true;
+    if (!pointer && !(base.kind == ATOM_OBJECT && is_variable(w, &base)))
         return refuse(m, a->node,
                       "is neither a pointer variable nor an array, so its section is unknown",
-                      base_name(s, a->place.base));
-    if (pointer && !is_copied(s, target_type(s, a->place.base)))
+                      base_name(w, a->place.base));
+    if (pointer && !is_copied(w, target_type(w, a->place.base)))
         return refuse(m, a->node, "points to objects that cannot be copied bytewise",
-                      base_name(s, a->place.base));
-    if (is_summed(c, symbol_name(s, base.symbol)))
+                      base_name(w, a->place.base));
+    if (is_summed(c, symbol_name(w->t, base.symbol)))
         return refuse(m, a->node, "is reduced, but is not a scalar variable",
-                      base_name(s, a->place.base));
-    if (is_ambiguous(s, base.symbol))
-        return refuse(m, a->node, "names several variables", base_name(s, a->place.base));
+                      base_name(w, a->place.base));
+    if (is_ambiguous(w, base.symbol))
+        return refuse(m, a->node, "names several variables", base_name(w, a->place.base));
     mapped *x = item_of(m, a->place.base, a->node);
     if (!x) return refuse(m, a->node, "too many memory regions are accessed", NULL);
     x->written |= a->write;
     x->read |= !a->write;
     if (pointer && is_certain(m, a) && !widen(m, x, a))
         return refuse(m, a->node, "has a section that names at the loop cannot express",
-                      base_name(s, a->place.base));
+                      base_name(w, a->place.base));
     return true;
 }
 
 /* Every access lies in what is mapped, and what is only written in part is read as well. */
 static bool check_sections(mapping *m)
 {
-    study *s = m->s;
+    walk *w = m->w;
     for (int k = 0; k < m->n; k++) {
         mapped *x = &m->item[k];
-        bool pointer = s->atoms[x->base].kind == ATOM_SYMBOL, filled = false;
-        for (int64_t i = 0; i < s->n; i++) {
-            const access *a = &s->item[i];
+        bool pointer = w->prover->atoms[x->base].kind == ATOM_SYMBOL, filled = false;
+        for (int64_t i = 0; i < w->loop->n; i++) {
+            const access *a = &w->loop->item[i];
             if (!pointer || a->place.base != x->base) continue;
-            if (!is_covered(s, x, a))
+            if (!is_covered(w, x, a))
                 return refuse(m, a->node,
                               "is accessed at positions that depend on conditions or other loops",
-                              base_name(s, x->base));
+                              base_name(w, x->base));
             filled |= fills(m, x, a);
         }
         if (!filled) x->read = true;
@@ -317,24 +322,25 @@ static bool check_sections(mapping *m)
 static bool is_mapped(const mapping *m, int32_t symbol)
 {
     for (int k = 0; k < m->n; k++)
-        if (m->s->atoms[m->item[k].base].symbol == symbol) return true;
+        if (m->w->prover->atoms[m->item[k].base].symbol == symbol) return true;
     return false;
 }
 
 /* What is named must be there: pointers that are mapped themselves, not by way of others. */
 static bool check_name(mapping *m, const clauses *c, int32_t i)
 {
-    const study *s = m->s;
-    const hpc_tree *t = s->t;
+    const walk *w = m->w;
+    const hpc_tree *t = w->t;
     int32_t v = t->node[i].symbol;
     if (t->node[i].kind == HPC_TREE_THIS)
         return refuse(m, i, "members of an object are used", NULL);
     if (t->node[i].kind != HPC_TREE_NAME) return true;
     if (v < 0) return refuse(m, i, "a name is unknown", NULL);
     const hpc_symbol *x = &t->symbol[v];
-    if (x->kind > HPC_SYMBOL_PARAMETER || is_inside(s, v) || v == s->head.symbol) return true;
-    if (x->node > s->loop && x->node < t->node[s->loop].end) return true;
-    if (x->flags & HPC_SYMBOL_THREAD) return refuse(m, i, "is thread-local", symbol_name(s, v));
+    if (x->kind > HPC_SYMBOL_PARAMETER || is_inside(w->loop, v) || v == w->loop->head.symbol)
+        return true;
+    if (x->node > w->loop->node && x->node < t->node[w->loop->node].end) return true;
+    if (x->flags & HPC_SYMBOL_THREAD) return refuse(m, i, "is thread-local", symbol_name(w->t, v));
     switch (kind_of(t, x->type)) {
     case HPC_TYPE_INTEGER:
     case HPC_TYPE_FLOAT:
@@ -342,43 +348,46 @@ static bool check_name(mapping *m, const clauses *c, int32_t i)
     case HPC_TYPE_POINTER:
     case HPC_TYPE_ARRAY:
     case HPC_TYPE_RECORD:
-        if (is_mapped(m, v) || is_private(c, symbol_name(s, v))) return true;
-        return refuse(m, i, "is not the pointer by which its memory is mapped", symbol_name(s, v));
-    default: return refuse(m, i, "is a reference or has an unknown type", symbol_name(s, v));
+        if (is_mapped(m, v) || is_private(c, symbol_name(w->t, v))) return true;
+        return refuse(m, i, "is not the pointer by which its memory is mapped",
+                      symbol_name(w->t, v));
+    default: return refuse(m, i, "is a reference or has an unknown type", symbol_name(w->t, v));
     }
 }
 
 /* Two sections that overlap, but are not the same, cannot both be mapped. */
 static void assume_maps_apart(mapping *m)
 {
-    study *s = m->s;
+    walk *w = m->w;
     for (int k = 0; k < m->n; k++)
         for (int i = 0; i < k; i++) {
             const mapped *x = &m->item[i], *y = &m->item[k];
             place p = {.base = x->base, .type = -1}, q = {.base = y->base, .type = -1};
-            if (s->atoms[x->base].kind == ATOM_SYMBOL) p.n = 1;
-            if (s->atoms[y->base].kind == ATOM_SYMBOL) q.n = 1;
+            if (w->prover->atoms[x->base].kind == ATOM_SYMBOL) p.n = 1;
+            if (w->prover->atoms[y->base].kind == ATOM_SYMBOL) q.n = 1;
             p.step[0] = q.step[0] = (place_step){.field = STEP_INDEX};
-            if (relate(s, &p, &q) == RELATION_APART) continue;
-            const char *text = hpc_arena_text(s->out, "%s and %s do not overlap",
-                                              base_name(s, x->base), base_name(s, y->base)),
-                       *weak = text ? hpc_arena_text(s->out, "%s, or are equal", text) : NULL;
-            if (weak) assume_instead(s, text, NULL, text, weak);
+            if (relate(w->loop->p, w->prover, &p, &q) == RELATION_APART) continue;
+            const char *text = hpc_arena_text(w->loop->p->out, "%s and %s do not overlap",
+                                              base_name(w, x->base), base_name(w, y->base)),
+                       *weak =
+                           text ? hpc_arena_text(w->loop->p->out, "%s, or are equal", text) : NULL;
+            if (weak) answer_assume_instead(w->answer, text, NULL, text, weak);
         }
 }
 
 /* ---- the clauses --------------------------------------------------------------------------------
  */
 
-static void add_item(hpc_buf *b, study *s, const mapped *x)
+static void add_item(hpc_buf *b, walk *w, const mapped *x)
 {
     hpc_buf_text(b, b->n ? ", " : "");
-    hpc_buf_text(b, symbol_name(s, s->atoms[x->base].symbol));
-    if (s->atoms[x->base].kind != ATOM_SYMBOL) return;
+    hpc_buf_text(b, symbol_name(w->t, w->prover->atoms[x->base].symbol));
+    if (w->prover->atoms[x->base].kind != ATOM_SYMBOL) return;
     hpc_buf_text(b, "[");
-    poly_text(b, s, x->lo);
+    poly_text(b, w->prover, w->loop->p, x->lo);
     hpc_buf_text(b, ":");
-    poly_text(b, s, poly_plus(s, poly_less(s, x->hi, x->lo), 1));
+    poly_text(b, w->prover, w->loop->p,
+              poly_plus(w->prover, poly_less(w->prover, x->hi, x->lo), 1));
     hpc_buf_text(b, "]");
 }
 
@@ -390,46 +399,51 @@ static void put_maps(hpc_buf *out, const mapping *m, const clauses *c)
         for (int k = 0; k < m->n; k++) {
             const mapped *x = &m->item[k];
             int is = !x->written ? 0 : x->read ? 2 : 1;
-            if (is == kind) add_item(&b, m->s, x);
+            if (is == kind) add_item(&b, m->w, x);
         }
         for (int k = 0; kind == 2 && k < c->n; k++)
             hpc_buf_printf(&b, "%s%s", b.n ? ", " : "", c->reduction[k].names.data);
         if (b.n > 0) hpc_buf_printf(out, " map(%s: %s)", names[kind], b.data);
-        if (b.failed) m->s->rc = HPC_E_NOMEM;
+        if (b.failed) answer_fail(m->w->answer, HPC_E_NOMEM);
         hpc_buf_release(&b);
     }
     if (m->runs.n > 0) hpc_buf_printf(out, " if(target: %s)", m->runs.data);
-    if (out->failed || m->runs.failed) m->s->rc = HPC_E_NOMEM;
+    if (out->failed || m->runs.failed) answer_fail(m->w->answer, HPC_E_NOMEM);
 }
 
 static bool is_fit(mapping *m, const clauses *c)
 {
-    study *s = m->s;
+    walk *w = m->w;
     const char *why;
     int32_t node;
-    if (s->t->node[s->loop].kind != HPC_TREE_FOR || s->head.symbol < 0 || !s->head.hi)
-        return refuse(m, s->loop, "it is not a for loop with a loop variable", NULL);
-    if (!propose_is_plain(&why, &node, s, false)) return refuse(m, node, why, NULL);
-    if (!is_by_one(s->head.stride)) return refuse(m, s->loop, "its step is not 1", NULL);
+    if (w->t->node[w->loop->node].kind != HPC_TREE_FOR || w->loop->head.symbol < 0 ||
+        !w->loop->head.hi)
+        return refuse(m, w->loop->node, "it is not a for loop with a loop variable", NULL);
+    if (!vector_is_plain(&why, &node, w->loop, false)) return refuse(m, node, why, NULL);
+    if (!is_by_one(w->loop->head.stride))
+        return refuse(m, w->loop->node, "its step is not 1", NULL);
     if (c->last.n + c->conditional.n + c->linear.n > 0)
-        return refuse(m, s->loop, "a value from its last iteration is kept", NULL);
+        return refuse(m, w->loop->node, "a value from its last iteration is kept", NULL);
     for (int k = 0; k < c->n; k++)
         if (strpbrk(c->reduction[k].names.data, "[:"))
-            return refuse(m, s->loop, "an array is reduced", NULL);
+            return refuse(m, w->loop->node, "an array is reduced", NULL);
     return true;
 }
 
-bool target_maps(hpc_buf *maps, study *s, const clauses *c)
+bool target_maps(hpc_buf *maps, walk *w)
 {
-    mapping m = {.s = s};
-    const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
+    const clauses *c = &w->answer->clauses;
+    mapping m = {.w = w};
+    const poly *count =
+        poly_plus(w->prover, poly_less(w->prover, w->loop->head.hi, w->loop->head.lo), 1);
     bool ok = is_fit(&m, c);
-    if (ok && (!count || !is_named(s, count)))
-        ok = refuse(&m, s->loop, "names at the loop cannot express its trip count", NULL);
+    if (ok && (!count || !is_named(w, count)))
+        ok = refuse(&m, w->loop->node, "names at the loop cannot express its trip count", NULL);
     if (ok) add_runs(&m, count);
-    for (int64_t i = 0; i < s->n && ok; i++) ok = add_base(&m, c, &s->item[i]);
+    for (int64_t i = 0; i < w->loop->n && ok; i++) ok = add_base(&m, c, &w->loop->item[i]);
     ok = ok && check_sections(&m);
-    for (int32_t i = s->loop + 1; i < s->t->node[s->loop].end && ok; i++) ok = check_name(&m, c, i);
+    for (int32_t i = w->loop->node + 1; i < w->t->node[w->loop->node].end && ok; i++)
+        ok = check_name(&m, c, i);
     if (ok) assume_maps_apart(&m);
     if (ok) put_maps(maps, &m, c);
     hpc_buf_release(&m.runs);

@@ -1,24 +1,11 @@
 /*
- * value.c: what expressions are worth, as far as it can be said, and what is read and written on
- * the way.
+ * value.c: evaluation of expressions, with the accesses that they make.
  */
 #include <string.h>
 
 #include "infer/pragma/inline.h"
 
 enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 15, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
-
-int32_t slot_index(const study *s, int32_t symbol)
-{
-    return symbol < 0 ? -1 : s->slot_of[symbol];
-}
-
-bool is_inside(const study *s, int32_t symbol)
-{
-    const hpc_symbol *v = &s->t->symbol[symbol];
-    return v->node > s->loop && v->node < s->t->node[s->loop].end &&
-           !(v->flags & (HPC_SYMBOL_STATIC | HPC_SYMBOL_THREAD));
-}
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -29,34 +16,34 @@ static bool is_statement(const hpc_tree *t, int32_t i)
     return up == HPC_TREE_BLOCK || up == HPC_TREE_FOR || up == HPC_TREE_RANGE;
 }
 
-const poly *slot_read(study *s, int32_t k, int32_t node)
+const poly *slot_read(walk *w, int32_t k, int32_t node)
 {
-    slot *x = &s->slots[k];
-    if (s->now[k].refers) return load_from(s, s->now[k].refers, node);
-    if (kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_REFERENCE) {
-        access_everything(s, node);
-        return poly_atom(s, atom_opaque(s, node));
+    slot *x = &w->loop->slots[k];
+    if (w->now[k].refers) return load_from(w, w->now[k].refers, node);
+    if (kind_of(w->t, w->t->symbol[x->symbol].type) == HPC_TYPE_REFERENCE) {
+        access_everything(w, node);
+        return poly_atom(w->prover, atom_opaque(w->prover, node));
     }
-    if (!s->quiet) {
-        if (!s->now[k].assigned && !x->inside && x->exposed < 0) x->exposed = node;
+    if (!w->answer->muted) {
+        if (!w->now[k].assigned && !x->inside && x->exposed < 0) x->exposed = node;
         bool steps = x->step_node >= 0 && node > x->step_node &&
-                     node < s->t->node[x->step_node].end && is_statement(s->t, x->step_node);
+                     node < w->t->node[x->step_node].end && is_statement(w->t, x->step_node);
         if (x->plain_read < 0 && !steps) x->plain_read = node;
     }
-    if (!s->now[k].is) s->now[k].is = poly_atom(s, atom_opaque(s, node));
-    return s->now[k].is;
+    if (!w->now[k].is) w->now[k].is = poly_atom(w->prover, atom_opaque(w->prover, node));
+    return w->now[k].is;
 }
 
-void slot_write(study *s, int32_t k, int32_t node, const poly *v)
+void slot_write(walk *w, int32_t k, int32_t node, const poly *v)
 {
-    slot *x = &s->slots[k];
-    int32_t type = s->t->symbol[x->symbol].type;
+    slot *x = &w->loop->slots[k];
+    int32_t type = w->t->symbol[x->symbol].type;
     int64_t c;
-    if (kind_of(s->t, type) == HPC_TYPE_REFERENCE) access_everything(s, node);
-    bool narrow = kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes < 4 &&
+    if (kind_of(w->t, type) == HPC_TYPE_REFERENCE) access_everything(w, node);
+    bool narrow = kind_of(w->t, type) == HPC_TYPE_INTEGER && w->t->type[type].bytes < 4 &&
                   !(poly_is_number(v, &c) && c >= 0 && c < 128);
-    s->now[k].is = narrow ? NULL : v;
-    s->now[k].assigned = true;
+    w->now[k].is = narrow ? NULL : v;
+    w->now[k].assigned = true;
     x->writes_n++;
     if (x->write < 0) x->write = node;
 }
@@ -71,10 +58,10 @@ static int32_t last_field(const place *p)
 }
 
 /* The variable at the root of a place. */
-static int32_t place_root(const study *s, const place *p)
+static int32_t place_root(const walk *w, const place *p)
 {
     for (int depth = 0; p && p->base >= 0 && depth < 16; depth++) {
-        const atom *a = &s->atoms[atom_untyped(s, p->base)];
+        const atom *a = &w->prover->atoms[atom_untyped(w->prover, p->base)];
         if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return a->symbol;
         p = a->place;
     }
@@ -83,56 +70,52 @@ static int32_t place_root(const study *s, const place *p)
 
 /* Whether the loop may store where this lies, by way of the same variable. What it stores by way
  * of another one is judged as any two accesses are. */
-static bool is_stored(const study *s, const place *p)
+static bool is_stored(const walk *w, const place *p)
 {
-    int32_t root = place_root(s, p), field = last_field(p);
-    for (int64_t i = 0; i < s->stores_n; i++) {
-        const store *x = &s->stores[i];
+    int32_t root = place_root(w, p), field = last_field(p);
+    for (int64_t i = 0; i < w->loop->stores_n; i++) {
+        const store *x = &w->loop->stores[i];
         if (x->root >= 0 && root >= 0 && x->root != root) continue;
         if (x->field >= 0 && field >= 0 && x->field != field) continue;
-        if (x->type >= 0 && p->type >= 0 && kind_of(s->t, x->type) != kind_of(s->t, p->type))
+        if (x->type >= 0 && p->type >= 0 && kind_of(w->t, x->type) != kind_of(w->t, p->type))
             continue;
         return true;
     }
     return false;
 }
 
-bool is_plain_number(const study *s, int32_t type)
+const poly *load_from(walk *w, const place *p, int32_t node)
 {
-    uint8_t k = kind_of(s->t, type);
-    return k == HPC_TYPE_INTEGER || k == HPC_TYPE_POINTER || k == HPC_TYPE_BOOL;
-}
-
-const poly *load_from(study *s, const place *p, int32_t node)
-{
-    access_add(s, p, node, false, 0);
-    if (kind_of(s->t, p->type) == HPC_TYPE_ARRAY) {
+    access_add(w, p, node, false, 0);
+    if (kind_of(w->t, p->type) == HPC_TYPE_ARRAY) {
         place first = *p;
-        if (p->base < 0 || p->n == PLACE_STEPS) return poly_atom(s, atom_opaque(s, node));
-        first.step[first.n++] = (place_step){.field = STEP_INDEX, .index = poly_number(s, 0)};
-        first.type = s->t->type[p->type].to;
-        return poly_atom(s, atom_point(s, &first));
+        if (p->base < 0 || p->n == PLACE_STEPS)
+            return poly_atom(w->prover, atom_opaque(w->prover, node));
+        first.step[first.n++] =
+            (place_step){.field = STEP_INDEX, .index = poly_number(w->prover, 0)};
+        first.type = w->t->type[p->type].to;
+        return poly_atom(w->prover, atom_point(w->prover, &first));
     }
-    if (p->base < 0 || !is_plain_number(s, p->type) || is_stored(s, p))
-        return poly_atom(s, atom_opaque(s, node));
-    return poly_atom(s, atom_load(s, p));
+    if (p->base < 0 || !is_plain_number(w->t, p->type) || is_stored(w, p))
+        return poly_atom(w->prover, atom_opaque(w->prover, node));
+    return poly_atom(w->prover, atom_load(w->prover, p));
 }
 
-static bool base_is_private(const study *s, const place *p)
+static bool base_is_private(const walk *w, const place *p)
 {
     if (p->base < 0) return false;
-    const atom *a = &s->atoms[p->base];
+    const atom *a = &w->prover->atoms[p->base];
     if (a->kind == ATOM_OPAQUE && a->op == 'F') return true;
-    if (a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
-    return kind_of(s->t, s->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
+    if (a->kind != ATOM_OBJECT || !is_inside(w->loop, a->symbol)) return false;
+    return kind_of(w->t, w->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
 }
 
 /* A variable of a type that a template leaves open, made from an lvalue: it may be a reference. */
-static bool may_refer(const study *s, const place *p)
+static bool may_refer(const walk *w, const place *p)
 {
-    const hpc_tree *t = s->t;
-    const atom *a = p->base < 0 ? NULL : &s->atoms[p->base];
-    if (!a || a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
+    const hpc_tree *t = w->t;
+    const atom *a = p->base < 0 ? NULL : &w->prover->atoms[p->base];
+    if (!a || a->kind != ATOM_OBJECT || !is_inside(w->loop, a->symbol)) return false;
     const hpc_symbol *v = &t->symbol[a->symbol];
     if (kind_of(t, v->type) != HPC_TYPE_UNKNOWN) return false;
     int32_t first = t->node[v->node].kind == HPC_TREE_VARIABLE ? hpc_tree_first(t, v->node) : 0;
@@ -141,60 +124,65 @@ static bool may_refer(const study *s, const place *p)
            kind != HPC_TREE_CONSTRUCT && kind != HPC_TREE_LIST;
 }
 
-static bool is_volatile(const study *s, const place *p)
+static bool is_volatile(const walk *w, const place *p)
 {
-    return p->type >= 0 && (s->t->type[p->type].flags & HPC_TYPE_VOLATILE);
+    return p->type >= 0 && (w->t->type[p->type].flags & HPC_TYPE_VOLATILE);
 }
 
 /* A whole array is no access: its elements are. */
-void access_add(study *s, const place *p, int32_t node, bool write, uint8_t update)
+void access_add(walk *w, const place *p, int32_t node, bool write, uint8_t update)
 {
-    if (s->quiet || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
-    if (is_volatile(s, p))
-        say_unsafe(s, "memory", node, "%s is volatile: its accesses must keep their order",
-                   node_text(s, node));
-    if (write && may_refer(s, p)) access_everything(s, node);
-    if (base_is_private(s, p)) return;
-    const atom *base = p->base < 0 ? NULL : &s->atoms[p->base];
-    int32_t k = base && base->kind == ATOM_OBJECT && p->n == 0 ? slot_index(s, base->symbol) : -1;
+    if (w->answer->muted || kind_of(w->t, p->type) == HPC_TYPE_ARRAY) return;
+    if (is_volatile(w, p))
+        answer_unsafe(w->answer, "memory", node,
+                      "%s is volatile: its accesses must keep their order",
+                      node_text(w->loop->p, node));
+    if (write && may_refer(w, p)) access_everything(w, node);
+    if (base_is_private(w, p)) return;
+    const atom *base = p->base < 0 ? NULL : &w->prover->atoms[p->base];
+    int32_t k =
+        base && base->kind == ATOM_OBJECT && p->n == 0 ? slot_index(w->loop, base->symbol) : -1;
     if (k >= 0) {
         if (write)
-            slot_write(s, k, node, NULL);
+            slot_write(w, k, node, NULL);
         else
-            slot_read(s, k, node);
+            slot_read(w, k, node);
         return;
     }
-    if (s->n == ACCESSES_MOST)
-        say_unknown(s, "form", s->loop, "the loop is too large: more than %d accesses",
-                    ACCESSES_MOST);
-    if (s->n >= ACCESSES_MOST || hpc_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item) < 0) return;
-    s->item[s->n++] = (access){.place = *p,
-                               .node = s->inlining ? s->inlined_at : node,
-                               .depth = s->depth,
-                               .update = update,
-                               .write = write,
-                               .order = s->order++,
-                               .facts = s->facts};
+    if (w->loop->n == ACCESSES_MOST)
+        answer_unknown(w->answer, "form", w->loop->node,
+                       "the loop is too large: more than %d accesses", ACCESSES_MOST);
+    if (w->loop->n >= ACCESSES_MOST ||
+        hpc_grow(&w->loop->item, &w->loop->cap, w->loop->n + 1, sizeof *w->loop->item) < 0)
+        return;
+    w->loop->item[w->loop->n++] = (access){.place = *p,
+                                           .node = w->inlining ? w->inlined_at : node,
+                                           .depth = w->depth,
+                                           .update = update,
+                                           .write = write,
+                                           .order = w->order++,
+                                           .facts = w->facts};
 }
 
-void access_everything(study *s, int32_t node)
+void access_everything(walk *w, int32_t node)
 {
-    if (!s->quiet)
-        say_unknown(s, "memory", node, "the memory that %s reads or writes is unknown",
-                    node_text(s, node));
+    if (!w->answer->muted)
+        answer_unknown(w->answer, "memory", node, "the memory that %s reads or writes is unknown",
+                       node_text(w->loop->p, node));
 }
 
-void store_to(study *s, int32_t lvalue, const poly *v, int32_t node)
+static void store_to(walk *w, int32_t lvalue, const poly *v, int32_t node)
 {
     place p;
-    int32_t k =
-        s->t->node[lvalue].kind == HPC_TREE_NAME ? slot_index(s, s->t->node[lvalue].symbol) : -1;
-    if (k >= 0 && !s->now[k].refers) {
-        slot_write(s, k, node, v);
+    int32_t k = w->t->node[lvalue].kind == HPC_TREE_NAME
+                    ? slot_index(w->loop, w->t->node[lvalue].symbol)
+                    : -1;
+    if (k >= 0 && !w->now[k].refers) {
+        slot_write(w, k, node, v);
         return;
     }
-    place_of(&p, s, lvalue);
-    access_add(s, &p, lvalue, true, 0);
+    place_of(&p, w, lvalue);
+    access_add(w, &p, lvalue, true, 0);
 }
 
 /* What is read and written in one: looked at once, as what stands within it happens once. */
@@ -203,29 +191,29 @@ typedef struct target {
     bool named; /* a variable: it has no place here */
 } target;
 
-static const poly *load_target(target *out, study *s, int32_t lvalue)
+static const poly *load_target(target *out, walk *w, int32_t lvalue)
 {
-    out->named = s->t->node[lvalue].kind == HPC_TREE_NAME;
-    if (out->named) return value_of(s, lvalue);
-    place_of(&out->place, s, lvalue);
-    s->cost += 1;
-    return load_from(s, &out->place, lvalue);
+    out->named = w->t->node[lvalue].kind == HPC_TREE_NAME;
+    if (out->named) return value_of(w, lvalue);
+    place_of(&out->place, w, lvalue);
+    w->loop->cost.operations += 1;
+    return load_from(w, &out->place, lvalue);
 }
 
-static void store_target(study *s, const target *to, int32_t lvalue, const poly *v, int32_t node)
+static void store_target(walk *w, const target *to, int32_t lvalue, const poly *v, int32_t node)
 {
     if (to->named)
-        store_to(s, lvalue, v, node);
+        store_to(w, lvalue, v, node);
     else
-        access_add(s, &to->place, lvalue, true, 0);
+        access_add(w, &to->place, lvalue, true, 0);
 }
 
 /* ---- variables that the loop does not change ------------------------------------------------- */
 
 /* Whether an expression holds nothing but numbers and variables that never change. */
-static bool is_settled(const study *s, int32_t e)
+static bool is_settled(const walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     for (int32_t i = e; i < t->node[e].end; i++) {
         const hpc_tree_node *n = &t->node[i];
         bool plain = n->kind == HPC_TREE_NUMBER || n->kind == HPC_TREE_BINARY ||
@@ -239,7 +227,7 @@ static bool is_settled(const study *s, int32_t e)
         if (!plain) return false;
         if (n->kind != HPC_TREE_NAME) continue;
         const hpc_symbol *v = &t->symbol[n->symbol];
-        const symbol_use *u = &s->program->use[n->symbol];
+        const symbol_use *u = &w->loop->p->use[n->symbol];
         if (v->kind == HPC_SYMBOL_CONSTANT || (v->flags & HPC_SYMBOL_KNOWN)) continue;
         if (kind_of(t, v->type) == HPC_TYPE_ARRAY) continue;
         if (u->writes_n > 0 || u->addressed || !(v->flags & HPC_SYMBOL_LOCAL)) return false;
@@ -249,16 +237,16 @@ static bool is_settled(const study *s, int32_t e)
 }
 
 /* The one expression that a local variable ever gets its value from; 0. */
-static int32_t only_value(const study *s, int32_t v)
+static int32_t only_value(const walk *w, int32_t v)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_symbol *x = &t->symbol[v];
-    const symbol_use *u = &s->program->use[v];
+    const symbol_use *u = &w->loop->p->use[v];
     if (x->kind != HPC_SYMBOL_VARIABLE || !(x->flags & HPC_SYMBOL_LOCAL) || u->addressed) return 0;
     if (x->node < 0 || t->node[x->node].kind != HPC_TREE_VARIABLE) return 0;
     int32_t initial = hpc_tree_first(t, x->node);
     if (u->writes_n == 0) return initial;
-    if (u->writes_n > 1 || initial || u->write >= s->loop) return 0;
+    if (u->writes_n > 1 || initial || u->write >= w->loop->node) return 0;
     if (t->node[u->write].kind != HPC_TREE_ASSIGN || t->node[u->write].op != '=') return 0;
     int32_t up = t->node[u->write].parent; /* at the top of the function, so that it always runs */
     if (t->node[up].kind != HPC_TREE_BLOCK || t->node[t->node[up].parent].kind != HPC_TREE_FUNCTION)
@@ -266,91 +254,91 @@ static int32_t only_value(const study *s, int32_t v)
     return hpc_tree_child(t, u->write, 1);
 }
 
-const poly *settled_value(study *s, int32_t v)
+const poly *settled_value(walk *w, int32_t v)
 {
-    int32_t type = s->t->symbol[v].type, e = 0;
-    bool wide = kind_of(s->t, type) == HPC_TYPE_POINTER ||
-                (kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4);
-    if (wide && s->resolving < RESOLVE_MOST) e = only_value(s, v);
-    if (!e || !is_settled(s, e)) return poly_atom(s, atom_symbol(s, v));
-    bool quiet = s->quiet;
-    s->quiet = true;
-    s->resolving++;
-    const poly *p = value_of(s, e);
-    s->resolving--;
-    s->quiet = quiet;
-    return p ? p : poly_atom(s, atom_symbol(s, v));
+    int32_t type = w->t->symbol[v].type, e = 0;
+    bool wide = kind_of(w->t, type) == HPC_TYPE_POINTER ||
+                (kind_of(w->t, type) == HPC_TYPE_INTEGER && w->t->type[type].bytes >= 4);
+    if (wide && w->resolving < RESOLVE_MOST) e = only_value(w, v);
+    if (!e || !is_settled(w, e)) return poly_atom(w->prover, atom_symbol(w->prover, v));
+    bool quiet = answer_mute(w->answer, true);
+    w->resolving++;
+    const poly *p = value_of(w, e);
+    w->resolving--;
+    answer_mute(w->answer, quiet);
+    return p ? p : poly_atom(w->prover, atom_symbol(w->prover, v));
 }
 
-static const poly *value_of_name(study *s, int32_t e)
+static const poly *value_of_name(walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t v = t->node[e].symbol;
-    const binding *bound = s->bindings ? binding_of(s, v) : NULL;
-    if (bound && bound->by_place) return load_from(s, &bound->place, e);
+    const binding *bound = w->bindings ? binding_of(w, v) : NULL;
+    if (bound && bound->by_place) return load_from(w, &bound->place, e);
     if (bound) return bound->is;
-    if (v < 0) return poly_atom(s, atom_opaque(s, e));
+    if (v < 0) return poly_atom(w->prover, atom_opaque(w->prover, e));
     const hpc_symbol *x = &t->symbol[v];
     if (x->kind == HPC_SYMBOL_CONSTANT || (x->flags & HPC_SYMBOL_KNOWN))
-        return poly_number(s, x->value);
-    if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s, atom_opaque(s, e));
-    int32_t k = slot_index(s, v);
-    if (k >= 0 && s->inlining && !s->quiet)
-        say_unsafe(s, "call", s->inlined_at, "%s reads %s, which the loop assigns",
-                   node_text(s, s->inlined_at), symbol_name(s, v));
-    if (k >= 0) return slot_read(s, k, e);
-    place p = {.base = atom_object(s, v), .type = bare_type(t, x->type)};
+        return poly_number(w->prover, x->value);
+    if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(w->prover, atom_opaque(w->prover, e));
+    int32_t k = slot_index(w->loop, v);
+    if (k >= 0 && w->inlining && !w->answer->muted)
+        answer_unsafe(w->answer, "call", w->inlined_at, "%s reads %s, which the loop assigns",
+                      node_text(w->loop->p, w->inlined_at), symbol_name(w->t, v));
+    if (k >= 0) return slot_read(w, k, e);
+    place p = {.base = atom_object(w->prover, v), .type = bare_type(t, x->type)};
     uint8_t kind = kind_of(t, x->type);
     if (kind == HPC_TYPE_REFERENCE || kind == HPC_TYPE_ARRAY || kind == HPC_TYPE_RECORD)
-        return load_from(s, &p, e);
-    bool changes = is_inside(s, v) || s->program->use[v].writes_n > 0;
-    if (kind == HPC_TYPE_UNKNOWN && (changes || s->program->use[v].addressed))
-        return load_from(s, &p, e); /* a template leaves its type open: it is no slot */
-    bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || s->program->use[v].addressed;
+        return load_from(w, &p, e);
+    bool changes = is_inside(w->loop, v) || w->loop->p->use[v].writes_n > 0;
+    if (kind == HPC_TYPE_UNKNOWN && (changes || w->loop->p->use[v].addressed))
+        return load_from(w, &p, e); /* a template leaves its type open: it is no slot */
+    bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || w->loop->p->use[v].addressed;
     if (seen && x->type >= 0 && !(t->type[x->type].flags & HPC_TYPE_CONST))
-        access_add(s, &p, e, false, 0);
-    return settled_value(s, v);
+        access_add(w, &p, e, false, 0);
+    return settled_value(w, v);
 }
 
 /* A product of unsigned numbers may come round to small ones again. Of an index it is assumed that
  * it does not, and that is said. */
-static bool may_wrap(study *s, int32_t e)
+static bool may_wrap(walk *w, int32_t e)
 {
-    if (s->indexing == 0) return false;
-    const char *text = hpc_arena_text(s->out, "%s stays within its unsigned type", node_text(s, e));
-    if (text && !s->quiet) assume(s, text, NULL);
+    if (w->indexing == 0) return false;
+    const char *text = hpc_arena_text(w->loop->p->out, "%s stays within its unsigned type",
+                                      node_text(w->loop->p, e));
+    if (text && !w->answer->muted) answer_assume(w->answer, text, NULL);
     return text != NULL;
 }
 
 /* ---- sums and products ----------------------------------------------------------------------- */
 
-static const poly *arithmetic(study *s, uint8_t op, const poly *a, const poly *b, int32_t e)
+static const poly *arithmetic(walk *w, uint8_t op, const poly *a, const poly *b, int32_t e)
 {
     int64_t x, y;
     bool n = poly_is_number(b, &y), both = n && poly_is_number(a, &x);
-    int32_t type = s->t->node[e].type;
-    bool wraps = kind_of(s->t, type) == HPC_TYPE_INTEGER &&
-                 (s->t->type[type].flags & HPC_TYPE_UNSIGNED) && s->t->type[type].bytes <= 4;
+    int32_t type = w->t->node[e].type;
+    bool wraps = kind_of(w->t, type) == HPC_TYPE_INTEGER &&
+                 (w->t->type[type].flags & HPC_TYPE_UNSIGNED) && w->t->type[type].bytes <= 4;
     const poly *p = NULL;
     switch (op) {
-    case '+': return poly_sum(s, a, b);
-    case '-': return poly_less(s, a, b);
+    case '+': return poly_sum(w->prover, a, b);
+    case '-': return poly_less(w->prover, a, b);
     case '*':
-        if (wraps && !both && !may_wrap(s, e)) break;
-        return poly_product(s, a, b);
+        if (wraps && !both && !may_wrap(w, e)) break;
+        return poly_product(w->prover, a, b);
     case HPC_OP_SHIFT_LEFT:
-        if (n && y >= 0 && y <= SHIFT_MOST && (!wraps || may_wrap(s, e)))
-            p = poly_scaled(s, a, INT64_C(1) << y);
+        if (n && y >= 0 && y <= SHIFT_MOST && (!wraps || may_wrap(w, e)))
+            p = poly_scaled(w->prover, a, INT64_C(1) << y);
         break;
     case '/':
-        if (both && y != 0) p = poly_number(s, x / y);
+        if (both && y != 0) p = poly_number(w->prover, x / y);
         break;
     case '%':
-        if (both && y != 0) p = poly_number(s, x % y);
+        if (both && y != 0) p = poly_number(w->prover, x % y);
         break;
     default: break;
     }
-    return p ? p : poly_atom(s, atom_function(s, op, a, b));
+    return p ? p : poly_atom(w->prover, atom_function(w->prover, op, a, b, w->facts));
 }
 
 static bool is_arithmetic(uint8_t op)
@@ -360,51 +348,52 @@ static bool is_arithmetic(uint8_t op)
 }
 
 /* An operand that may not be looked at. */
-static const poly *value_if(study *s, int32_t e, int32_t condition, bool holds)
+static const poly *value_if(walk *w, int32_t e, int32_t condition, bool holds)
 {
-    var_state *before = state_copy(s, s->now);
-    const fact *facts = s->facts;
-    s->depth++;
-    s->facts = facts_of(s, facts, condition, holds);
-    const poly *p = value_of(s, e);
-    s->facts = facts;
-    s->depth--;
-    state_join(s, s->now, before);
+    var_state *before = state_copy(w, w->now);
+    const fact *facts = w->facts;
+    w->depth++;
+    w->facts = facts_of(w, facts, condition, holds);
+    const poly *p = value_of(w, e);
+    w->facts = facts;
+    w->depth--;
+    state_join(w, w->now, before);
     return p;
 }
 
-static const poly *value_of_binary(study *s, int32_t e)
+static const poly *value_of_binary(walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
-    int32_t left = hpc_tree_child(s->t, e, 0), right = hpc_tree_child(s->t, e, 1);
+    const hpc_tree_node *n = &w->t->node[e];
+    int32_t left = hpc_tree_child(w->t, e, 0), right = hpc_tree_child(w->t, e, 1);
     if (!left || !right) return NULL;
-    const poly *a = value_of(s, left);
+    const poly *a = value_of(w, left);
     if (n->op == HPC_OP_AND || n->op == HPC_OP_OR) {
-        value_if(s, right, left, n->op == HPC_OP_AND);
-        return poly_atom(s, atom_opaque(s, e));
+        value_if(w, right, left, n->op == HPC_OP_AND);
+        return poly_atom(w->prover, atom_opaque(w->prover, e));
     }
-    const poly *b = value_of(s, right);
-    s->cost += 1;
+    const poly *b = value_of(w, right);
+    w->loop->cost.operations += 1;
     if (n->op == ',') return b;
-    if (!is_arithmetic(n->op) || kind_of(s->t, n->type) == HPC_TYPE_FLOAT ||
-        kind_of(s->t, n->type) == HPC_TYPE_RECORD)
-        return poly_atom(s, atom_opaque(s, e));
-    return arithmetic(s, n->op, a, b, e);
+    if (!is_arithmetic(n->op) || kind_of(w->t, n->type) == HPC_TYPE_FLOAT ||
+        kind_of(w->t, n->type) == HPC_TYPE_RECORD)
+        return poly_atom(w->prover, atom_opaque(w->prover, e));
+    return arithmetic(w, n->op, a, b, e);
 }
 
-static const poly *value_of_unary(study *s, int32_t e)
+static const poly *value_of_unary(walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
-    int32_t c = hpc_tree_first(s->t, e);
+    const hpc_tree_node *n = &w->t->node[e];
+    int32_t c = hpc_tree_first(w->t, e);
     place p;
     if (!c) return NULL;
     switch (n->op) {
-    case '-': return poly_scaled(s, value_of(s, c), -1);
-    case '+': return value_of(s, c);
-    case '*': place_of(&p, s, e); return load_from(s, &p, e);
+    case '-': return poly_scaled(w->prover, value_of(w, c), -1);
+    case '+': return value_of(w, c);
+    case '*': place_of(&p, w, e); return load_from(w, &p, e);
     case '&':
-        place_of(&p, s, c);
-        return p.base < 0 ? poly_atom(s, atom_opaque(s, e)) : poly_atom(s, atom_point(s, &p));
+        place_of(&p, w, c);
+        return p.base < 0 ? poly_atom(w->prover, atom_opaque(w->prover, e))
+                          : poly_atom(w->prover, atom_point(w->prover, &p));
     case HPC_OP_PRE_INCREMENT:
     case HPC_OP_POST_INCREMENT:
     case HPC_OP_PRE_DECREMENT:
@@ -412,51 +401,53 @@ static const poly *value_of_unary(study *s, int32_t e)
         bool down = n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT;
         bool before = n->op == HPC_OP_POST_INCREMENT || n->op == HPC_OP_POST_DECREMENT;
         target to;
-        const poly *old = load_target(&to, s, c), *new = poly_plus(s, old, down ? -1 : 1);
-        store_target(s, &to, c, new, e);
+        const poly *old = load_target(&to, w, c), *new = poly_plus(w->prover, old, down ? -1 : 1);
+        store_target(w, &to, c, new, e);
         return before ? old : new;
     }
-    default: value_of(s, c); return poly_atom(s, atom_opaque(s, e));
+    default: value_of(w, c); return poly_atom(w->prover, atom_opaque(w->prover, e));
     }
 }
 
-static const poly *value_of_assign(study *s, int32_t e)
+static const poly *value_of_assign(walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
-    int32_t left = hpc_tree_child(s->t, e, 0), right = hpc_tree_child(s->t, e, 1);
+    const hpc_tree_node *n = &w->t->node[e];
+    int32_t left = hpc_tree_child(w->t, e, 0), right = hpc_tree_child(w->t, e, 1);
     if (!left || !right) return NULL;
-    const poly *v = value_of(s, right);
+    const poly *v = value_of(w, right);
     if (n->op != '=') {
         target to;
-        const poly *old = load_target(&to, s, left);
-        bool number = is_plain_number(s, s->t->node[left].type) && is_arithmetic(n->op);
-        v = number ? arithmetic(s, n->op, old, v, e) : NULL;
-        s->cost += 1;
-        store_target(s, &to, left, v, e);
+        const poly *old = load_target(&to, w, left);
+        bool number = is_plain_number(w->t, w->t->node[left].type) && is_arithmetic(n->op);
+        v = number ? arithmetic(w, n->op, old, v, e) : NULL;
+        w->loop->cost.operations += 1;
+        store_target(w, &to, left, v, e);
         return v;
     }
-    if (kind_of(s->t, s->t->node[left].type) == HPC_TYPE_INTEGER &&
-        kind_of(s->t, s->t->node[right].type) == HPC_TYPE_FLOAT)
+    if (kind_of(w->t, w->t->node[left].type) == HPC_TYPE_INTEGER &&
+        kind_of(w->t, w->t->node[right].type) == HPC_TYPE_FLOAT)
         v = NULL;
-    store_to(s, left, v, e);
+    store_to(w, left, v, e);
     return v;
 }
 
 /* a < b ? a : b is not above either, and a > b ? a : b is not below. */
-void value_is_least(study *s, const poly *v, const poly *a, const poly *b)
+static void value_is_least(walk *w, const poly *v, const poly *a, const poly *b)
 {
-    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, a, v)), poly_less(s, b, v));
+    w->facts = fact_add(w->prover, fact_add(w->prover, w->facts, poly_less(w->prover, a, v)),
+                        poly_less(w->prover, b, v));
 }
 
-void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b)
+static void value_is_greatest(walk *w, const poly *v, const poly *a, const poly *b)
 {
-    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, v, a)), poly_less(s, v, b));
+    w->facts = fact_add(w->prover, fact_add(w->prover, w->facts, poly_less(w->prover, v, a)),
+                        poly_less(w->prover, v, b));
 }
 
-static void bound_choice(study *s, const poly *v, int32_t condition, int32_t yes, int32_t no,
+static void bound_choice(walk *w, const poly *v, int32_t condition, int32_t yes, int32_t no,
                          const poly *a, const poly *b)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     const hpc_tree_node *n = &t->node[condition];
     int32_t left = hpc_tree_child(t, condition, 0), right = hpc_tree_child(t, condition, 1);
     if (n->kind != HPC_TREE_BINARY || !left || !right) return;
@@ -464,35 +455,35 @@ static void bound_choice(study *s, const poly *v, int32_t condition, int32_t yes
          more = n->op == '>' || n->op == HPC_OP_GREATER_EQUAL;
     bool straight = tree_equal(t, left, yes) && tree_equal(t, right, no),
          turned = tree_equal(t, left, no) && tree_equal(t, right, yes);
-    if ((less && straight) || (more && turned)) value_is_least(s, v, a, b);
-    if ((more && straight) || (less && turned)) value_is_greatest(s, v, a, b);
+    if ((less && straight) || (more && turned)) value_is_least(w, v, a, b);
+    if ((more && straight) || (less && turned)) value_is_greatest(w, v, a, b);
 }
 
-static const poly *value_of_choice(study *s, int32_t e)
+static const poly *value_of_choice(walk *w, int32_t e)
 {
-    int32_t condition = hpc_tree_child(s->t, e, 0), yes = hpc_tree_child(s->t, e, 1),
-            no = hpc_tree_child(s->t, e, 2);
+    int32_t condition = hpc_tree_child(w->t, e, 0), yes = hpc_tree_child(w->t, e, 1),
+            no = hpc_tree_child(w->t, e, 2);
     if (!no) return NULL;
-    value_of(s, condition);
-    const poly *a = value_if(s, yes, condition, true), *b = value_if(s, no, condition, false);
+    value_of(w, condition);
+    const poly *a = value_if(w, yes, condition, true), *b = value_if(w, no, condition, false);
     if (poly_equal(a, b)) return a;
-    const poly *v = poly_atom(s, atom_opaque(s, e));
-    bound_choice(s, v, condition, yes, no, a, b);
+    const poly *v = poly_atom(w->prover, atom_opaque(w->prover, e));
+    bound_choice(w, v, condition, yes, no, a, b);
     return v;
 }
 
 /* Pointers keep their meaning only while what they point to has the same size. */
-static const poly *value_of_cast(study *s, int32_t e)
+static const poly *value_of_cast(walk *w, int32_t e)
 {
-    const hpc_tree *t = s->t;
+    const hpc_tree *t = w->t;
     int32_t c = hpc_tree_first(t, e);
     if (!c) return NULL;
     for (int32_t k = c; hpc_tree_next(t, c); c = hpc_tree_next(t, c), k = c) (void)k;
-    const poly *v = value_of(s, c);
+    const poly *v = value_of(w, c);
     int32_t to = bare_type(t, t->node[e].type), from = bare_type(t, t->node[c].type);
     uint8_t a = kind_of(t, to), b = kind_of(t, from);
     if (a == HPC_TYPE_INTEGER && (b == HPC_TYPE_INTEGER || b == HPC_TYPE_BOOL))
-        return t->type[to].bytes >= 4 ? v : poly_atom(s, atom_opaque(s, e));
+        return t->type[to].bytes >= 4 ? v : poly_atom(w->prover, atom_opaque(w->prover, e));
     if (a == HPC_TYPE_POINTER && (b == HPC_TYPE_POINTER || b == HPC_TYPE_ARRAY)) {
         int32_t x = t->type[to].to, y = t->type[from].to;
         if (kind_of(t, y) == HPC_TYPE_VOID && v && v->n == 1) return v;
@@ -501,63 +492,61 @@ static const poly *value_of_cast(study *s, int32_t e)
             (number && t->type[x].bytes == t->type[y].bytes && t->type[x].kind == t->type[y].kind))
             return v;
     }
-    return poly_atom(s, atom_opaque(s, e));
+    return poly_atom(w->prover, atom_opaque(w->prover, e));
 }
 
-static const poly *value_of_parts(study *s, int32_t e)
+static const poly *value_of_parts(walk *w, int32_t e)
 {
-    for (int32_t c = hpc_tree_first(s->t, e); c; c = hpc_tree_next(s->t, c)) value_of(s, c);
-    return poly_atom(s, atom_opaque(s, e));
+    for (int32_t c = hpc_tree_first(w->t, e); c; c = hpc_tree_next(w->t, c)) value_of(w, c);
+    return poly_atom(w->prover, atom_opaque(w->prover, e));
 }
 
 /* Calls are looked into wherever they stand, and so on within them. */
-static bool is_too_much(study *s)
+static bool is_too_much(walk *w)
 {
-    if (++s->visits == VISITS_MOST) {
-        const bool quiet = s->quiet;
-        s->quiet = false;
-        say_unknown(s, "form", s->loop, "the loop is too large");
-        s->quiet = quiet;
-    }
-    return s->visits >= VISITS_MOST;
+    if (++w->visits == VISITS_MOST) answer_too_large(w->answer, w->loop->node);
+    return w->visits >= VISITS_MOST;
 }
 
-const poly *value_of(study *s, int32_t e)
+const poly *value_of(walk *w, int32_t e)
 {
-    const hpc_tree_node *n = &s->t->node[e];
+    const hpc_tree_node *n = &w->t->node[e];
     place p;
-    if (is_too_much(s)) return NULL;
+    if (is_too_much(w)) return NULL;
     switch (n->kind) {
-    case HPC_TREE_NUMBER: return poly_number(s, n->value);
-    case HPC_TREE_STRING: return poly_atom(s, atom_fresh(s, e)); /* nobody writes to it */
-    case HPC_TREE_NAME: return value_of_name(s, e);
-    case HPC_TREE_THIS: return poly_atom(s, s->self ? atom_point(s, s->self) : atom_this(s));
+    case HPC_TREE_NUMBER: return poly_number(w->prover, n->value);
+    case HPC_TREE_STRING:
+        return poly_atom(w->prover, atom_fresh(w->prover, e)); /* nobody writes to it */
+    case HPC_TREE_NAME: return value_of_name(w, e);
+    case HPC_TREE_THIS:
+        return poly_atom(w->prover,
+                         w->self ? atom_point(w->prover, w->self) : atom_this(w->prover));
     case HPC_TREE_MEMBER:
     case HPC_TREE_INDEX:
-        place_of(&p, s, e);
-        s->cost += 1;
-        return load_from(s, &p, e);
-    case HPC_TREE_UNARY: return value_of_unary(s, e);
-    case HPC_TREE_BINARY: return value_of_binary(s, e);
-    case HPC_TREE_ASSIGN: return value_of_assign(s, e);
-    case HPC_TREE_CHOOSE: return value_of_choice(s, e);
-    case HPC_TREE_CAST: return value_of_cast(s, e);
-    case HPC_TREE_CALL: return call_value(s, e);
-    case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s, atom_fresh(s, e));
-    case HPC_TREE_CONSTRUCT: return call_value(s, e);
+        place_of(&p, w, e);
+        w->loop->cost.operations += 1;
+        return load_from(w, &p, e);
+    case HPC_TREE_UNARY: return value_of_unary(w, e);
+    case HPC_TREE_BINARY: return value_of_binary(w, e);
+    case HPC_TREE_ASSIGN: return value_of_assign(w, e);
+    case HPC_TREE_CHOOSE: return value_of_choice(w, e);
+    case HPC_TREE_CAST: return value_of_cast(w, e);
+    case HPC_TREE_CALL: return call_value(w, e);
+    case HPC_TREE_NEW: value_of_parts(w, e); return poly_atom(w->prover, atom_fresh(w->prover, e));
+    case HPC_TREE_CONSTRUCT: return call_value(w, e);
     case HPC_TREE_LAMBDA:
-        say_unknown(s, "call", e, "the body of a lambda is not analysed");
+        answer_unknown(w->answer, "call", e, "the body of a lambda is not analysed");
         return NULL;
     case HPC_TREE_DELETE:
-        say_unknown(s, "memory", e, "memory is freed");
-        return value_of_parts(s, e);
+        answer_unknown(w->answer, "memory", e, "memory is freed");
+        return value_of_parts(w, e);
     case HPC_TREE_THROW:
-        say_unsafe(s, "control", e, "an exception may leave the loop");
-        return value_of_parts(s, e);
+        answer_unsafe(w->answer, "control", e, "an exception may leave the loop");
+        return value_of_parts(w, e);
     case HPC_TREE_OTHER:
     case HPC_TREE_ASM:
-        say_unknown(s, "form", e, "%s is not analysed", node_text(s, e));
-        return value_of_parts(s, e);
-    default: return value_of_parts(s, e);
+        answer_unknown(w->answer, "form", e, "%s is not analysed", node_text(w->loop->p, e));
+        return value_of_parts(w, e);
+    default: return value_of_parts(w, e);
     }
 }

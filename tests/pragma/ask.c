@@ -1,7 +1,7 @@
 /*
- * ask.c, ask_prompt.c, ask_names.c, weigh.c: prompts for loops equal those of training; results of
- * a model for a loop do not depend on other loops and change no verdict; guesses only name
- * variables in scope.
+ * ask.c, ask_names.c, weigh.c, directive_model.c: prompts for loops equal those of training;
+ * results of a model for a loop do not depend on other loops and change no verdict; guesses only
+ * name variables in scope.
  */
 /* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
@@ -11,9 +11,10 @@
 #include <cmocka.h>
 
 #include "corpus/pack.h"
+#include "infer/complete/directive_model.h"
+#include "infer/complete/directive_prompt.h"
 #include "infer/engine/grammar.h"
-#include "infer/pragma/ask.h"
-#include "infer/pragma/ask_priv.h"
+#include "infer/pragma/ask_names.h"
 #include "tests/source/check.h"
 #include "tests/support/fault.h"
 
@@ -70,18 +71,19 @@ static void release(judged *x)
     hpc_tree_close(x->source);
 }
 
-static hpc_asker *open_asker(int threads)
+static hpc_directive_model *open_model(int threads)
 {
-    hpc_asker *a;
-    OK(hpc_asker_open(
+    hpc_directive_model *a;
+    OK(hpc_directive_model_open(
         &a, &(hpc_engine_options){
                 .model = MODEL, .threads = threads, .weights = HPC_DTYPE_N, .cache = HPC_BF16}));
     return a;
 }
 
-static int ask(judged *x, hpc_asker *a)
+static int ask(judged *x, hpc_directive_model *a)
 {
-    return hpc_ask(&x->loops, a, &x->tree, "solver.c", text, strlen(text), HPC_LANGUAGE_C);
+    return hpc_ask(&x->loops, hpc_directive_model_interface(a), &x->tree, "solver.c", text,
+                   strlen(text), HPC_LANGUAGE_C);
 }
 
 /* ---- what is shown ----------------------------------------------------------------------------
@@ -104,7 +106,7 @@ static void samples_are_as_taught(void **state)
     OK(hpc_model_files_tokenizer(&t, files));
     OK(hpc_tokenizer_scratch_create(&scratch, t));
     OK(pack_encoder_open(&e, t, needed, MODEL));
-    OK(ask_coder_open(&c, t, MODEL));
+    OK(directive_coder_open(&c, t, MODEL));
     OK(hpc_lex(&tokens, text, strlen(text), HPC_LANGUAGE_C, false));
     OK(hpc_functions_find(&f, &tokens, text, HPC_LANGUAGE_C));
     OK(hpc_loops_find(&l, &tokens, text, HPC_LANGUAGE_C, &f));
@@ -121,7 +123,7 @@ static void samples_are_as_taught(void **state)
             OK(pack_encode(&taught, &answer, &e, scratch, &whole));
             OK(hpc_coder_encode(&shown, &c, &asked));
             assert_int_equal(shown.n, answer);
-            OK(ask_encode_answer(&shown, &c, directive));
+            OK(directive_encode_answer(&shown, &c, directive));
             assert_int_equal(shown.n, taught.n);
             assert_memory_equal(shown.id, taught.id, (size_t)taught.n * sizeof *taught.id);
             hpc_sample_release(&whole);
@@ -142,8 +144,8 @@ static void samples_are_as_taught(void **state)
 static void models_without_marks(void **state)
 {
     (void)state;
-    hpc_asker *a;
-    int rc = hpc_asker_open(
+    hpc_directive_model *a;
+    int rc = hpc_directive_model_open(
         &a, &(hpc_engine_options){.model = "tests/fixtures/families/gpt2", .weights = HPC_DTYPE_N});
     assert_true(rc < 0);
     assert_null(a);
@@ -158,7 +160,7 @@ static void what_is_said(void **state)
     (void)state;
     NEED_LIBRARY;
     hpc_checker *c = open_checker(0);
-    hpc_asker *a = open_asker(1);
+    hpc_directive_model *a = open_model(1);
     judged before, x;
     judge(&before, c, 0);
     judge(&x, c, 0);
@@ -186,7 +188,7 @@ static void what_is_said(void **state)
     assert_non_null(l[CALLS].guess);
     release(&before);
     release(&x);
-    hpc_asker_close(a);
+    hpc_directive_model_close(a);
     hpc_checker_close(c);
 }
 
@@ -196,7 +198,7 @@ static void alone_as_together(void **state)
     (void)state;
     NEED_LIBRARY;
     hpc_checker *c = open_checker(0);
-    hpc_asker *a = open_asker(1), *two = open_asker(2);
+    hpc_directive_model *a = open_model(1), *two = open_model(2);
     judged all, again, one;
     judge(&all, c, 0);
     judge(&again, c, 0);
@@ -216,8 +218,8 @@ static void alone_as_together(void **state)
     }
     release(&all);
     release(&again);
-    hpc_asker_close(a);
-    hpc_asker_close(two);
+    hpc_directive_model_close(a);
+    hpc_directive_model_close(two);
     hpc_checker_close(c);
 }
 
@@ -226,7 +228,7 @@ static void names_in_scope(void **state)
     (void)state;
     NEED_LIBRARY;
     hpc_checker *c = open_checker(0);
-    hpc_asker *a = open_asker(1);
+    hpc_directive_model *a = open_model(1);
     judged x;
     ask_names names = {0};
     judge(&x, c, 0);
@@ -248,7 +250,7 @@ static void names_in_scope(void **state)
     assert_true(complete);
     ask_names_release(&names);
     release(&x);
-    hpc_asker_close(a);
+    hpc_directive_model_close(a);
     hpc_checker_close(c);
 }
 
@@ -288,12 +290,12 @@ static void failing_allocations(void **state)
     (void)state;
     NEED_LIBRARY;
     hpc_checker *c = open_checker(0);
-    hpc_asker *a = open_asker(1);
+    hpc_directive_model *a = open_model(1);
     judged x;
     judge(&x, c, 13);
     assert_true(hpc_test_each_alloc(ask_user, (void *[]){&x, a}) > 20);
     release(&x);
-    hpc_asker_close(a);
+    hpc_directive_model_close(a);
     hpc_checker_close(c);
 }
 

@@ -1,18 +1,18 @@
 /*
- * ask_prompt.c: samples of loops as the tokens that a model was taught, and answers.
+ * directive_prompt.c: see directive_prompt.h.
  */
-#include "infer/pragma/ask_priv.h"
+#include "infer/complete/directive_prompt.h"
 
 #include <string.h>
 
-int ask_coder_open(hpc_coder *out, const hpc_tokenizer *t, const char *model)
+int directive_coder_open(hpc_coder *out, const hpc_tokenizer *t, const char *model)
 {
     const unsigned marks =
         1u << HPC_MARK_FILE | 1u << HPC_MARK_LOOP | 1u << HPC_MARK_PRAGMA | 1u << HPC_MARK_END;
     return hpc_coder_open(out, t, marks, model, "loops", "pragma");
 }
 
-int ask_encode_answer(hpc_ids *out, const hpc_coder *c, const char *directive)
+int directive_encode_answer(hpc_ids *out, const hpc_coder *c, const char *directive)
 {
     int rc = HPC_OK;
     if (*directive)

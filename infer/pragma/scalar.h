@@ -1,0 +1,16 @@
+/*
+ * scalar.h: clauses for the variables that a loop assigns.
+ */
+#ifndef HPC_PRAGMA_SCALAR_H
+#define HPC_PRAGMA_SCALAR_H
+
+#include "infer/pragma/walk.h"
+
+/* Adds clauses, or evidence against them, for each slot. */
+void scalars_judge(walk *w);
+/* Whether a variable's value may be read after the loop, or by a later entry of it. */
+bool is_live(const loop_facts *l, int32_t symbol);
+/* For default(none): lists as shared all variables that no other clause names. */
+void share_rest(answer *a, const loop_facts *l);
+
+#endif
