@@ -3,6 +3,8 @@
 
     compare.py TEMPLATE.jinja...     templates, each with all conversations below
     compare.py --fixture FILE        write FILE, the cases that the test program runs by itself
+    compare.py --server URL DIR      prompts and tokens of a server's /apply-template, with those of
+                                     the same model's tokenizer in DIR
 
 The Python needs jinja2; where transformers is installed, its render_jinja_template renders.
 The test program renders ours: build/release/tests/template/render, or $RENDER.
@@ -13,6 +15,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 import jinja2
 import jinja2.ext
@@ -139,7 +143,51 @@ def run(cases):
         return [line[5:] for line in out.stdout.splitlines() if line.startswith("CASE ")]
 
 
+# The server changes these requests before it renders them (docs/serving.md).
+CHANGED = ("parts", "text_calls")
+
+
+def ask(url, body):
+    """(status, object)"""
+    request = urllib.request.Request(url, json.dumps(body).encode())
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as e:
+        return e.code, json.load(e)
+
+
+def compare_server(url, folder):
+    import transformers
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    counts = {"equal": 0, "rejected": 0, "WRONG": 0}
+    for name, v in conversations():
+        if name.startswith(CHANGED):
+            continue
+        options = {k: v[k] for k in ("tools", "add_generation_prompt") if k in v}
+        more = {k: v[k] for k in ("enable_thinking",) if k in v}
+        status, ours = ask(url + "/apply-template",
+                           {"messages": v["messages"], "return_tokens": True, **options,
+                            "chat_template_kwargs": more})
+        try:
+            text = tokenizer.apply_chat_template(v["messages"], tokenize=False, **options, **more)
+            ids = tokenizer.apply_chat_template(v["messages"], tokenize=True, **options, **more)
+        except Exception:
+            text = ids = None
+        if status == 200 and (ours["prompt"], ours["tokens"]) == (text, list(ids or [])):
+            counts["equal"] += 1
+        elif status in (400, 501) and text is None:
+            counts["rejected"] += 1
+        else:
+            counts["WRONG"] += 1
+            print("WRONG", name, status, ours, "expected", text, ids)
+    print(folder + ":", ", ".join(f"{n} {k}" for k, n in counts.items()))
+    return 1 if counts["WRONG"] else 0
+
+
 def main():
+    if sys.argv[1:2] == ["--server"]:
+        return compare_server(sys.argv[2], sys.argv[3])
     if sys.argv[1:2] == ["--fixture"]:
         cases = [case_of(name, text, own_templates.VARIABLES)
                  for name, text in own_templates.CASES]
