@@ -213,10 +213,11 @@ static void begin_openai(hpc_json_out *w, const api_job *j, const char *object)
 static void put_choice(hpc_json_out *w, const api_job *j, int64_t k, const char *text,
                        const char *finish)
 {
-    const api_result *r = &j->result[k];
+    api_result *r = &j->result[k];
     const bool chat = j->ask.format == API_FIM || j->route->chat;
-    /* Clients join the parts of a message: the role comes with the first. */
-    const bool first = !j->route->chat || !j->ask.stream || r->text.n == strlen(text);
+    /* Clients join the parts of a message: the role comes once. */
+    const bool first = !j->route->chat || !r->named;
+    r->named = true;
     hpc_json_open(w, NULL, '{');
     hpc_json_put_int(w, "index", k);
     if (chat) {

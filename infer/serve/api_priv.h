@@ -56,6 +56,7 @@ typedef struct api_result {
     const char *word;      /* the stop string that came; "" */
     int64_t prompt_n, reused_n, computed_n, made_n, dropped_n;
     int64_t prompt_ns, decode_ns;
+    bool named;       /* the role of a chat's message was sent */
     char source[300]; /* attribution; "" */
 } api_result;
 
