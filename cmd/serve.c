@@ -279,9 +279,9 @@ const hpc_command hpc_cmd_serve = {
     .summary = "Serve completions over HTTP to editors of this user.",
     .description =
         "Loads a model and answers the requests of llama.vim, llama.vscode, minuet-ai, Continue, "
-        "Tabby's agent and clients of OpenAI's and Ollama's completions. Prints the addresses on "
-        "standard output, and one line per request on standard error: sizes, times and a hash, "
-        "never text.\n\n"
+        "Tabby's agent and clients of OpenAI's completions and chats and of Ollama's completions. "
+        "Chats need a model with a chat template. Prints the addresses on standard output, and one "
+        "line per request on standard error: sizes, times and a hash, never text.\n\n"
         "Only this user is served. A Unix socket has mode 0600. On loopback the kernel names the "
         "user at the other end of a connection, and others get 403. Requests with a foreign Host "
         "or Origin get 403, so web pages cannot use the server. Prefer `hpccoder lsp` where the "

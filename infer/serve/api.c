@@ -32,6 +32,9 @@ const api_route api_routes[] = {
     {"POST", "/completion", .work = api_generate, .format = API_LLAMA},
     {"POST", "/completions", .work = api_generate, .format = API_LLAMA},
     {"POST", "/v1/completions", .work = api_generate, .format = API_OPENAI},
+    {"POST", "/v1/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
+    {"POST", "/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
+    {"POST", "/apply-template", .work = api_apply_template},
     {"POST", "/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},
     {"POST", "/v1/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},
     {"POST", "/api/generate", .work = api_generate, .format = API_OLLAMA},
@@ -241,6 +244,7 @@ static int open_model(hpc_api *a)
     TRY(hpc_scheduler_open(&a->scheduler, o));
     TRY(hpc_scheduler_load(a->scheduler));
     if (a->o.passages) TRY(hpc_passages_open(&a->passages, a->o.passages));
+    TRY(api_chat_open(&a->chat, a));
 out:
     return rc;
 }
@@ -279,6 +283,7 @@ void hpc_api_close(hpc_api *a)
     hpc_free(a->worker);
     hpc_scheduler_close(a->scheduler);
     hpc_passages_close(a->passages);
+    api_chat_close(a->chat);
     hpc_tokenizer_scratch_free(a->scratch);
     hpc_tokenizer_close(a->tokenizer);
     hpc_model_files_close(a->files);

@@ -20,6 +20,7 @@ typedef struct hpc_api_options {
     hpc_scheduler_options scheduler; /* with the model's path in engine.model */
     const char *passages;            /* passage index of the model; NULL: none */
     hpc_tool_options tool;           /* of `pragma` and `perf predict`; program NULL: not served */
+    const char *chat_template;       /* instead of the model's; NULL: the model's */
     int64_t most;                    /* tokens of an answer, whatever a request says */
     int64_t workers, queue;          /* requests in progress, and those that wait */
     bool log_prompts;

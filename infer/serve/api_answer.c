@@ -199,7 +199,9 @@ static void send_llama(api_job *j)
 static void begin_openai(hpc_json_out *w, const api_job *j, const char *object)
 {
     char id[40];
-    snprintf(id, sizeof id, "cmpl-%llu", (unsigned long long)j->number);
+    snprintf(id, sizeof id, "%scmpl-%llu", j->route->chat ? "chat" : "",
+             (unsigned long long)j->number);
+    if (j->route->chat) object = j->ask.stream ? "chat.completion.chunk" : "chat.completion";
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "id", id);
     hpc_json_put_text(w, "object", object);
@@ -211,13 +213,16 @@ static void begin_openai(hpc_json_out *w, const api_job *j, const char *object)
 static void put_choice(hpc_json_out *w, const api_job *j, int64_t k, const char *text,
                        const char *finish)
 {
-    const api_result *r = &j->result[k];
-    const bool chat = j->ask.format == API_FIM;
+    api_result *r = &j->result[k];
+    const bool chat = j->ask.format == API_FIM || j->route->chat;
+    /* Clients join the parts of a message: the role comes once. */
+    const bool first = !j->route->chat || !r->named;
+    r->named = true;
     hpc_json_open(w, NULL, '{');
     hpc_json_put_int(w, "index", k);
     if (chat) {
         hpc_json_open(w, j->ask.stream ? "delta" : "message", '{');
-        hpc_json_put_text(w, "role", "assistant");
+        if (first) hpc_json_put_text(w, "role", "assistant");
         hpc_json_put_text(w, "content", text);
         hpc_json_close(w, '}');
     } else {

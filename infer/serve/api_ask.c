@@ -395,6 +395,8 @@ int api_ask_read(api_job *j)
         TRY(read_segments(j, segments));
     else if (q->format == API_LLAMA && q->infill)
         TRY(read_infill(j));
+    else if (j->route->chat)
+        TRY(api_chat_read(j));
     else
         TRY(read_prompt(j));
     TRY(hpc_buf_text(&q->prefix, ""));

@@ -25,6 +25,7 @@ typedef struct api_route {
     int (*work)(api_job *j); /* an error without an answer is reported as 400 or 500 */
     api_format format;
     bool infill;
+    bool chat; /* messages instead of a prompt */
 } api_route;
 
 /* What a request asks for. Texts are borrowed from `json`. */
@@ -55,6 +56,7 @@ typedef struct api_result {
     const char *word;      /* the stop string that came; "" */
     int64_t prompt_n, reused_n, computed_n, made_n, dropped_n;
     int64_t prompt_ns, decode_ns;
+    bool named;       /* the role of a chat's message was sent */
     char source[300]; /* attribution; "" */
 } api_result;
 
@@ -91,6 +93,7 @@ struct hpc_api {
     hpc_model_files *files;
     hpc_tokenizer *tokenizer;
     hpc_passages *passages;
+    struct api_chat *chat;
     hpc_scheduler *scheduler;
     int64_t capacity; /* tokens of a prompt and its answer */
     int64_t started_s;
@@ -143,6 +146,14 @@ void api_tabby_setting(hpc_api *a, hpc_http_request *r);
 void api_tabby_event(hpc_api *a, hpc_http_request *r);
 int api_tokenize(api_job *j);
 int api_detokenize(api_job *j);
+/* ---- chats (api_chat.c, api_chat_model.c) ---- */
+enum { API_CHAT_ENDS = 24 };
+int api_chat_open(struct api_chat **out, hpc_api *a);
+void api_chat_close(struct api_chat *c);
+int api_chat_read(api_job *j);
+/* Tokens that end a turn, API_CHAT_ENDS at most. */
+int64_t api_chat_ends(const int32_t **end, const hpc_api *a);
+int api_apply_template(api_job *j);
 /* ---- our own (api_own.c) ---- */
 int api_pragma(api_job *j);
 int api_perf(api_job *j);

@@ -7,6 +7,8 @@
 #include "infer/serve/api_priv.h"
 #include "infer/engine/text.h"
 
+enum { STOPS = 8 + API_CHAT_ENDS };
+
 typedef struct writing {
     api_job *j;
     api_result *r;
@@ -110,9 +112,12 @@ static void wait_for(api_job *j, int64_t n)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Tokens that end a text. */
-static int64_t find_stops(int32_t stop[8], const hpc_tokenizer *t)
+/* Tokens that end a text, or a turn of a chat. */
+static int64_t find_stops(int32_t stop[STOPS], const api_job *j)
 {
+    const hpc_tokenizer *t = j->a->tokenizer;
+    const int32_t *turn;
+    const int64_t turns = j->route->chat ? api_chat_ends(&turn, j->a) : 0;
     static const hpc_special marks[] = {HPC_SPECIAL_END, HPC_SPECIAL_FIM_END, HPC_SPECIAL_FIM_PAD,
                                         HPC_SPECIAL_FILE, HPC_SPECIAL_REPOSITORY};
     int64_t n = 0;
@@ -122,6 +127,7 @@ static int64_t find_stops(int32_t stop[8], const hpc_tokenizer *t)
         hpc_tokenizer_special_name(t, marks[k], &stop[n]);
         n += stop[n] >= 0;
     }
+    for (int64_t k = 0; k < turns; k++) stop[n++] = turn[k];
     return n;
 }
 
@@ -138,8 +144,8 @@ int api_continue(api_job *j)
 {
     api_ask *q = &j->ask;
     writing *x = hpc_alloc((size_t)q->answers, sizeof *x);
-    int32_t stop[8];
-    const int64_t stop_n = q->ignore_end ? 0 : find_stops(stop, j->a->tokenizer);
+    int32_t stop[STOPS];
+    const int64_t stop_n = q->ignore_end ? 0 : find_stops(stop, j);
     int64_t begun = 0;
     int rc;
     if (!x) return HPC_E_NOMEM;
@@ -147,7 +153,7 @@ int api_continue(api_job *j)
     if (q->most > j->a->capacity - q->prompt.n) q->most = j->a->capacity - q->prompt.n;
     for (int64_t k = 0; k < q->answers; k++) {
         x[k] = (writing){.j = j, .r = &j->result[k], .k = k};
-        TRY(hpc_text_create(&x[k].text, j->a->tokenizer, q->stop, false));
+        TRY(hpc_text_create(&x[k].text, j->a->tokenizer, q->stop, j->route->chat));
     }
     for (; begun < q->answers; begun++) TRY(submit(&x[begun], stop, stop_n));
 out:
