@@ -53,6 +53,8 @@ struct hpc_http_request {
     bool ready, streams, ended;
     int status;
     const char *type;
+    const char *header; /* one more; NULL: none */
+    char header_value[48];
     hpc_buf out;
     size_t sent, sent_before; /* of out; and bytes that left it */
 };
