@@ -129,7 +129,7 @@ void hpc_http_end(hpc_http_request *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-static const char *type_of_error(int status)
+const char *http_type_of_error(int status)
 {
     switch (status) {
     case 401: return "authentication_error";
@@ -151,7 +151,7 @@ void hpc_http_error(hpc_http_request *r, int status, const char *text)
     hpc_json_open(&w, "error", '{');
     hpc_json_put_int(&w, "code", status);
     hpc_json_put_text(&w, "message", text);
-    hpc_json_put_text(&w, "type", type_of_error(status));
+    hpc_json_put_text(&w, "type", http_type_of_error(status));
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_http_answer(r, status, HPC_HTTP_JSON, &out);
