@@ -20,6 +20,7 @@ const api_route api_routes[] = {
     {"POST", "/v1/events", .now = api_tabby_event},
     {"GET", "/models", .now = api_models},
     {"GET", "/v1/models", .now = api_models},
+    {"GET", "/v1/models/", .now = api_model},
     {"GET", "/props", .now = api_props},
     {"GET", "/slots", .now = api_slots},
     {"GET", "/metrics", .now = api_metrics},
@@ -39,6 +40,14 @@ const api_route api_routes[] = {
     {"POST", "/v1/perf", .work = api_perf},
     {NULL}};
 
+/* A route that ends with a slash is for all paths that begin with it. */
+static bool is_for(const api_route *k, const char *path)
+{
+    const size_t n = strlen(k->path);
+    return n > 1 && k->path[n - 1] == '/' ? strncmp(path, k->path, n) == 0
+                                          : strcmp(path, k->path) == 0;
+}
+
 /* *known: the path is served with another method. */
 static const api_route *find_route(const hpc_http_request *r, bool *known)
 {
@@ -46,7 +55,7 @@ static const api_route *find_route(const hpc_http_request *r, bool *known)
     if (strcmp(method, "HEAD") == 0) method = "GET";
     *known = false;
     for (const api_route *k = api_routes; k->path; k++) {
-        if (strcmp(k->path, hpc_http_path(r)) != 0) continue;
+        if (!is_for(k, hpc_http_path(r))) continue;
         if (strcmp(k->method, method) == 0) return k;
         *known = true;
     }

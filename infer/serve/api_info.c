@@ -84,6 +84,30 @@ void api_models(hpc_api *a, hpc_http_request *r)
     send(r, &w);
 }
 
+static bool is_name(const hpc_api *a, const char *name)
+{
+    const size_t n = strlen(name);
+    if (strcmp(name, a->o.model_name) == 0) return true;
+    for (const char *at = a->o.aliases ? a->o.aliases : ""; *at;) {
+        const size_t k = strcspn(at, ",");
+        if (k == n && n > 0 && strncmp(at, name, n) == 0) return true;
+        at += k + (at[k] == ',');
+    }
+    return false;
+}
+
+void api_model(hpc_api *a, hpc_http_request *r)
+{
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out};
+    if (!is_name(a, strrchr(hpc_http_path(r), '/') + 1)) {
+        hpc_http_error(r, 404, "there is no model of this name");
+        return;
+    }
+    put_model(&w, a);
+    api_send_json(r, &out);
+}
+
 void api_props(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};

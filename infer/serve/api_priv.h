@@ -179,6 +179,7 @@ void api_send_exceeding(api_job *j);
 /* ---- facts (api_info.c) ---- */
 void api_health(hpc_api *a, hpc_http_request *r);
 void api_models(hpc_api *a, hpc_http_request *r);
+void api_model(hpc_api *a, hpc_http_request *r); /* the one that the path names */
 void api_props(hpc_api *a, hpc_http_request *r);
 void api_slots(hpc_api *a, hpc_http_request *r);
 void api_metrics(hpc_api *a, hpc_http_request *r);

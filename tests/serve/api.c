@@ -247,6 +247,8 @@ static void names_and_hidden_paths_are_options(void **state)
     fixture *f = open_fixture_with(state, o);
     const char *text = ask(f, 200, "GET /v1/models", "");
     assert_non_null(strstr(text, "\"aliases\":[\"b\",\"a\"],\"tags\":[\"fim\"]"));
+    ask(f, 200, "GET /v1/models/b", "");
+    ask(f, 404, "GET /v1/models/c", "");
     ask(f, 501, "GET /slots", "");
     ask(f, 501, "GET /metrics", "");
     text = ask(f, 200, "POST /completion", "{\"prompt\":\"int main(\",\"ignore_eos\":true}");

@@ -49,6 +49,7 @@ def use_openai(address):
     ask = client.completions.create
     models = client.models.list().data
     yield check("openai: models", [m.id for m in models] == ["pilot"])
+    yield check("openai: model", client.models.retrieve("pilot").id == "pilot")
     whole = ask(model="pilot", prompt="int main(", max_tokens=12, temperature=0)
     yield check("openai: text", whole.choices[0].text and whole.usage.completion_tokens == 12)
     yield check("openai: reason", whole.choices[0].finish_reason == "length")
