@@ -91,7 +91,7 @@ static void put_end(hpc_json_out *w, const api_job *j, int64_t k)
     put_settings(w, &j->ask);
     put_prompt(w, j, k);
     hpc_json_put_bool(w, "has_new_line",
-                      r->text.n > 0 && memchr(r->text.data, '\n', r->text.n) != NULL);
+                      r->text.data && memchr(r->text.data, '\n', r->text.n) != NULL);
     hpc_json_put_bool(w, "truncated", r->dropped_n > 0);
     hpc_json_put_text(w, "stop_type", r->kind);
     hpc_json_put_text(w, "stopping_word", r->word);

@@ -346,12 +346,17 @@ const char *api_sampler_name(api_sampler s)
     return "";
 }
 
+/* name NULL: by its letter. */
+static bool is_sampler(const sampler *x, const char *name, char letter)
+{
+    if (!name) return x->letter == letter;
+    return strcmp(x->name, name) == 0 || (x->other && strcmp(x->other, name) == 0);
+}
+
 static int add_sampler(uint32_t *set, const char *name, char letter)
 {
     const sampler *x = samplers;
-    while (x->name && (name ? strcmp(x->name, name) != 0 && (!x->other || strcmp(x->other, name))
-                            : x->letter != letter))
-        x++;
+    while (x->name && !is_sampler(x, name, letter)) x++;
     if (!x->name && name) return hpc_fail(HPC_E_ARG, "\"samplers\": unknown sampler '%s'", name);
     if (!x->name) return hpc_fail(HPC_E_ARG, "\"samplers\": unknown sampler '%c'", letter);
     if (x->step >= 0) *set |= 1u << x->step;
