@@ -300,7 +300,7 @@ static int read_bias(api_job *j)
     const hpc_json *list = hpc_json_get(j->json, "logit_bias");
     const hpc_json_kind kind = hpc_json_kind_of(list);
     int32_t end[API_ENDS];
-    const int64_t ends = j->ask.ignore_end ? api_ends(end, j->a->tokenizer) : 0;
+    const int64_t ends = j->ask.ignore_end ? api_ends(end, j) : 0;
     int rc = HPC_OK;
     if (kind != HPC_JSON_NULL && kind != HPC_JSON_LIST && kind != HPC_JSON_OBJECT)
         return hpc_fail(HPC_E_ARG, "\"logit_bias\" must be a list of pairs or an object");

@@ -150,7 +150,7 @@ const char *api_sampler_name(api_sampler s);
 int api_generate(api_job *j);
 /* Tokens that end a text. */
 enum { API_ENDS = 8 };
-int64_t api_ends(int32_t end[API_ENDS], const hpc_tokenizer *t);
+int64_t api_ends(int32_t end[API_ENDS], const api_job *j);
 /* Ends the jobs of the scheduler. */
 void api_job_cancel(api_job *j);
 /* The scheduler's client, and the document of the request. */

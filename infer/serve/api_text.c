@@ -200,10 +200,11 @@ static void wait_for(api_job *j, int64_t n)
     pthread_mutex_unlock(&j->lock);
 }
 
-int64_t api_ends(int32_t end[API_ENDS], const hpc_tokenizer *t)
+int64_t api_ends(int32_t end[API_ENDS], const api_job *j)
 {
     static const hpc_special marks[] = {HPC_SPECIAL_END, HPC_SPECIAL_FIM_END, HPC_SPECIAL_FIM_PAD,
                                         HPC_SPECIAL_FILE, HPC_SPECIAL_REPOSITORY};
+    const hpc_tokenizer *t = j->a->tokenizer;
     int64_t n = 0;
     const int32_t own = hpc_tokenizer_specials(t).end;
     if (own >= 0) end[n++] = own;
@@ -260,7 +261,7 @@ int api_continue(api_job *j)
     const int64_t n = j->result_n;
     writing *x = hpc_alloc((size_t)n, sizeof *x);
     int32_t stop[API_ENDS];
-    const int64_t stop_n = q->ignore_end ? 0 : api_ends(stop, j->a->tokenizer);
+    const int64_t stop_n = q->ignore_end ? 0 : api_ends(stop, j);
     int64_t begun = 0;
     int rc;
     if (!x) return HPC_E_NOMEM;
