@@ -326,16 +326,20 @@ static int begin_long(fixture *f, const char *line, const char *body)
 static void newer_request_for_a_document_replaces_the_older(void **state)
 {
     static const struct {
-        const char *document;
+        const char *line, *body, *document;
         int status;
-    } cases[] = {{"a.c", 409}, {"b.c", 200}};
-    char body[256];
+    } cases[] = {
+        {"/completion", "\"prompt\":\"int main(\",\"n_predict\":900,\"ignore_eos\":true", "a.c",
+         409},
+        {"/completion", "\"prompt\":\"int main(\",\"n_predict\":900,\"ignore_eos\":true", "b.c",
+         200},
+        {"/infill", INFILL ",\"n_cmpl\":16,\"temperature\":1,\"n_predict\":400", "a.c", 409}};
+    char body[512];
     WEB_NEEDS_LIBRARY();
     fixture *f = open_fixture(state);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        int fd = begin_long(f, "/completion",
-                            "{\"prompt\":\"int main(\",\"n_predict\":900,\"ignore_eos\":true,"
-                            "\"document\":\"a.c\"}");
+        snprintf(body, sizeof body, "{%s,\"document\":\"a.c\"}", cases[k].body);
+        int fd = begin_long(f, cases[k].line, body);
         snprintf(body, sizeof body, "{" INFILL ",\"n_predict\":4,\"document\":\"%s\"}",
                  cases[k].document);
         ask(f, 200, "POST /infill", body);
