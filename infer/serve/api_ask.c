@@ -215,6 +215,9 @@ static int read_prompt(api_job *j)
         return hpc_fail(HPC_E_ARG, "\"prompt\" must be a text where text follows the cursor");
     }
     if (q->infill) return HPC_OK;
+    q->loads = q->format == API_OLLAMA && (hpc_json_kind_of(v) == HPC_JSON_NULL ||
+                                           (hpc_json_kind_of(v) == HPC_JSON_TEXT && !*prefix));
+    if (q->loads) return HPC_OK;
     if (one) return add_prompt(j, v);
     for (int64_t k = 0; k < hpc_json_n(v); k++) TRY(add_prompt(j, hpc_json_at(v, k)));
 out:

@@ -225,7 +225,12 @@ int api_generate(api_job *j)
         TRY(HPC_E_NOMEM);
     }
     for (int64_t k = 0; k < j->result_n; k++) j->result[k].slot = -1;
-    TRY(j->ask.infill ? api_infill(j) : api_continue(j));
+    if (j->ask.loads) {
+        j->result[0].finish = "load";
+        TRY(hpc_scheduler_load(j->a->scheduler));
+    } else {
+        TRY(j->ask.infill ? api_infill(j) : api_continue(j));
+    }
     if (j->superseded)
         hpc_http_error(j->r, 409, "a newer request for the same document replaced this one");
     else if (!__atomic_load_n(&j->cancel, __ATOMIC_ACQUIRE))

@@ -50,6 +50,7 @@ static const key keys[] = {
     {"repeat_penalty", NUMBER, 0},
     {"repeat_last_n", WHOLE, -1},
     {"seed", WHOLE, -1},
+    {"random_seed", WHOLE, -1},
     {"stream", FLAG, 0},
     {"cache_prompt", FLAG, 0},
     {"return_tokens", FLAG, 0},
@@ -107,19 +108,13 @@ typedef struct neutral {
 } neutral;
 
 static const neutral numbers[] = {
-    {"presence_penalty", 0, false},
-    {"frequency_penalty", 0, false},
-    {"typical_p", 1, false},
-    {"tfs_z", 1, false},
-    {"mirostat", 0, false},
-    {"dynatemp_range", 0, true},
-    {"xtc_probability", 0, true},
-    {"dry_multiplier", 0, true},
-    {"top_n_sigma", 0, true},
-    {"adaptive_target", -1, true},
-    {"min_keep", 0, true},
-    {"best_of", 1, true},
-    {NULL, 0, false},
+    {"presence_penalty", 0, false}, {"frequency_penalty", 0, false},
+    {"typical_p", 1, false},        {"tfs_z", 1, false},
+    {"mirostat", 0, false},         {"dynatemp_range", 0, true},
+    {"xtc_probability", 0, true},   {"dry_multiplier", 0, true},
+    {"top_n_sigma", 0, true},       {"adaptive_target", -1, true},
+    {"min_tokens", 0, true},        {"min_keep", 0, true},
+    {"best_of", 1, true},           {NULL, 0, false},
 };
 
 static int check_neutral(const hpc_json *o, const neutral *x)
@@ -409,7 +404,7 @@ static void read_sampling(api_ask *q, const hpc_json *o)
     if (samples_with(q, API_MIN_P)) s->min_p = api_real(o, "min_p", llama ? 0.05 : 0);
     if (samples_with(q, API_PENALTIES)) s->repeat = api_real(o, "repeat_penalty", 1);
     s->repeat_last = api_int(o, "repeat_last_n", 64);
-    const int64_t seed = api_int(o, "seed", 0);
+    const int64_t seed = api_int(o, "seed", api_int(o, "random_seed", 0));
     s->seed = seed < 0 ? (uint64_t)hpc_clock_ns() : (uint64_t)seed;
 }
 

@@ -51,6 +51,7 @@ typedef struct api_ask {
     int64_t most, answers, prompt_ms, predict_ms, top_n, indent;
     uint32_t samplers;      /* set of 1 << api_sampler */
     bool progress, timings; /* in events of a stream */
+    bool loads;             /* Ollama's request without a prompt: it wants the model loaded */
     hpc_sampling sampling;
     const char **stop; /* NULL-terminated */
     int64_t stop_n, stop_cap;

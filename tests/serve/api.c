@@ -183,6 +183,8 @@ static void all_protocols_give_the_same_completion(void **state)
         free(text);
     }
     free(first);
+    assert_non_null(strstr(ask(f, 200, "POST /api/generate", "{\"model\":\"m\",\"stream\":false}"),
+                           "\"done\":true,\"done_reason\":\"load\""));
     assert_non_null(strstr(ask(f, 200, "POST /fim/completions",
                                "{\"prompt\":\"int main(\",\"suffix\":\"\",\"max_tokens\":4}"),
                            "\"message\":{\"role\":\"assistant\""));

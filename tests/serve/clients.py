@@ -95,6 +95,8 @@ def use_ollama(address):
     parts = list(client.generate(model="pilot", prompt="int main(", options=options, stream=True))
     yield check("ollama: stream equals text",
                 "".join(p.response for p in parts) == whole.response and len(parts) > 3)
+    loaded = client.generate(model="pilot", keep_alive="5m")
+    yield check("ollama: load", loaded.done and loaded.done_reason == "load")
     fim = client.generate(model="pilot", prompt=PREFIX, suffix=SUFFIX, options=options)
     yield check("ollama: suffix", fim.response and fim.response == infill(address, 12))
     try:
