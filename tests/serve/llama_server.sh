@@ -81,6 +81,6 @@ fi
 cat "$folder/verdicts"
 passed=$(grep -c PASSED "$folder/verdicts")
 failed=$(grep -cE 'FAILED|ERROR' "$folder/verdicts")
-[ "$failed" = 0 ] && [ "$passed" != 0 ] || tail -n 60 "$folder/log"
+if [ "$failed" != 0 ] || [ "$passed" = 0 ]; then tail -n 60 "$folder/log"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]
