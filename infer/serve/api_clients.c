@@ -10,18 +10,6 @@
 
 #include "infer/serve/api_priv.h"
 
-static void send(hpc_http_request *r, hpc_json_out *w)
-{
-    hpc_json_close(w, '}');
-    api_send_json(r, w->buf);
-}
-
-static void begin(hpc_json_out *w, hpc_buf *out)
-{
-    *w = (hpc_json_out){.buf = out};
-    hpc_json_open(w, NULL, '{');
-}
-
 /* ---- Ollama --------------------------------------------------------------------------------- */
 
 static bool is_gguf(const hpc_api *a)
@@ -72,7 +60,7 @@ void api_ollama_tags(hpc_api *a, hpc_http_request *r)
     const bool known = stat(a->o.scheduler.engine.model, &s) == 0;
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_open(&w, "models", '[');
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "name", a->o.model_name);
@@ -82,7 +70,7 @@ void api_ollama_tags(hpc_api *a, hpc_http_request *r)
     put_details(&w, a);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, ']');
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* Clients look for .Suffix in the template to learn that the model fills in the middle. */
@@ -134,7 +122,7 @@ void api_ollama_show(hpc_api *a, hpc_http_request *r)
     struct stat s;
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     const bool inserts = put_template(&w, a);
     put_details(&w, a);
     put_model_info(&w, hpc_model_files_config(a->files));
@@ -143,16 +131,16 @@ void api_ollama_show(hpc_api *a, hpc_http_request *r)
     if (inserts) hpc_json_put_text(&w, NULL, "insert");
     hpc_json_close(&w, ']');
     if (stat(a->o.scheduler.engine.model, &s) == 0) put_modified(&w, &s);
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 void api_ollama_version(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "version", a->o.version);
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* ---- Tabby ---------------------------------------------------------------------------------- */
@@ -164,7 +152,7 @@ void api_tabby_health(hpc_api *a, hpc_http_request *r)
     struct utsname machine;
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "model", a->o.model_name);
     hpc_json_put_text(&w, "device", device ? device : "cpu");
     if (uname(&machine) == 0) hpc_json_put_text(&w, "arch", machine.machine);
@@ -172,7 +160,7 @@ void api_tabby_health(hpc_api *a, hpc_http_request *r)
     hpc_json_open(&w, "version", '{');
     hpc_json_put_text(&w, "git_describe", a->o.version);
     hpc_json_close(&w, '}');
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 void api_tabby_setting(hpc_api *a, hpc_http_request *r)
@@ -180,9 +168,9 @@ void api_tabby_setting(hpc_api *a, hpc_http_request *r)
     hpc_buf out = {0};
     hpc_json_out w;
     (void)a;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_bool(&w, "disable_client_side_telemetry", true);
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* Accepted and dropped: nothing is recorded about users. */
@@ -191,6 +179,6 @@ void api_tabby_event(hpc_api *a, hpc_http_request *r)
     hpc_buf out = {0};
     hpc_json_out w;
     (void)a;
-    begin(&w, &out);
-    send(r, &w);
+    api_begin_facts(&w, &out);
+    api_send_facts(r, &w);
 }

@@ -7,13 +7,13 @@
 
 #include "infer/serve/api_priv.h"
 
-static void send(hpc_http_request *r, hpc_json_out *w)
+void api_send_facts(hpc_http_request *r, hpc_json_out *w)
 {
     hpc_json_close(w, '}');
     api_send_json(r, w->buf);
 }
 
-static void begin(hpc_json_out *w, hpc_buf *out)
+void api_begin_facts(hpc_json_out *w, hpc_buf *out)
 {
     *w = (hpc_json_out){.buf = out};
     hpc_json_open(w, NULL, '{');
@@ -24,9 +24,9 @@ void api_health(hpc_api *a, hpc_http_request *r)
     hpc_buf out = {0};
     hpc_json_out w;
     (void)a;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "status", "ok");
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* ---- models --------------------------------------------------------------------------------- */
@@ -76,12 +76,12 @@ void api_models(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "object", "list");
     hpc_json_open(&w, "data", '[');
     put_model(&w, a);
     hpc_json_close(&w, ']');
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 static bool is_name(const hpc_api *a, const char *name)
@@ -112,7 +112,7 @@ void api_props(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_open(&w, "default_generation_settings", '{');
     hpc_json_put_int(&w, "n_ctx", a->capacity);
     hpc_json_close(&w, '}');
@@ -120,7 +120,7 @@ void api_props(hpc_api *a, hpc_http_request *r)
     hpc_json_put_text(&w, "model_alias", a->o.model_name);
     hpc_json_put_text(&w, "model_path", a->o.scheduler.engine.model);
     hpc_json_put_text(&w, "build_info", a->o.version);
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* ---- load ----------------------------------------------------------------------------------- */

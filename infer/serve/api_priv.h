@@ -190,6 +190,9 @@ void api_ollama_version(hpc_api *a, hpc_http_request *r);
 void api_tabby_health(hpc_api *a, hpc_http_request *r);
 void api_tabby_setting(hpc_api *a, hpc_http_request *r);
 void api_tabby_event(hpc_api *a, hpc_http_request *r);
+/* An object of facts, and its end as an answer. */
+void api_begin_facts(hpc_json_out *w, hpc_buf *out);
+void api_send_facts(hpc_http_request *r, hpc_json_out *w);
 int api_tokenize(api_job *j);
 int api_detokenize(api_job *j);
 /* ---- our own (api_own.c) ---- */
