@@ -43,12 +43,20 @@ void api_put_timings(hpc_json_out *w, const api_result *r)
 
 static void put_usage(hpc_json_out *w, const api_job *j)
 {
-    int64_t made = 0;
-    for (int64_t k = 0; k < j->result_n; k++) made += j->result[k].made_n;
+    int64_t made = 0, read = 0, reused = 0;
+    for (int64_t k = 0; k < j->result_n; k++) {
+        made += j->result[k].made_n;
+        if (k % j->ask.answers != 0) continue; /* several answers to one prompt */
+        read += j->result[k].prompt_n;
+        reused += j->result[k].reused_n;
+    }
     hpc_json_open(w, "usage", '{');
-    hpc_json_put_int(w, "prompt_tokens", j->result[0].prompt_n);
+    hpc_json_put_int(w, "prompt_tokens", read);
     hpc_json_put_int(w, "completion_tokens", made);
-    hpc_json_put_int(w, "total_tokens", j->result[0].prompt_n + made);
+    hpc_json_put_int(w, "total_tokens", read + made);
+    hpc_json_open(w, "prompt_tokens_details", '{');
+    hpc_json_put_int(w, "cached_tokens", reused);
+    hpc_json_close(w, '}');
     hpc_json_close(w, '}');
 }
 

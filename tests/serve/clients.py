@@ -64,6 +64,8 @@ def use_openai(address):
     two = ask(model="pilot", prompt=["int main(", "int main("], max_tokens=12, temperature=0)
     yield check("openai: list of prompts",
                 [c.text for c in two.choices] == [whole.choices[0].text] * 2)
+    yield check("openai: usage of a list",
+                two.usage.prompt_tokens == 2 * whole.usage.prompt_tokens)
     fim = ask(model="pilot", prompt=PREFIX, suffix=SUFFIX, max_tokens=16)
     yield check("openai: suffix", fim.choices[0].text and fim.choices[0].text == infill(address, 16))
     try:
