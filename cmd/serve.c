@@ -9,112 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
+#include "cmd/serve.h"
 #include "infer/serve/api.h"
 
-typedef struct serve_options {
-    const char *unix_path, *http, *token_file, *cache_dir, *model, *passages, *device, *weights,
-        *cache;
-    int64_t requests, cache_tokens, threads, guess;
-    double idle_exit;
-    bool log_prompts, quiet;
-} serve_options;
-
 enum { UNLOAD_MS = 15 * 60 * 1000 };
-
-static const hpc_option option_table[] = {
-    {.name = "unix",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, unix_path),
-     .argument = "PATH|none",
-     .help = "Unix socket to listen on, with mode 0600. Default: hpccoder.sock in "
-             "$XDG_RUNTIME_DIR, or in a new folder in $TMPDIR or /tmp; none with --http."},
-    {.name = "http",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, http),
-     .argument = "ADDR:PORT",
-     .help = "TCP address to listen on, such as 127.0.0.1:8012. On loopback, only processes of "
-             "this user are served. Other addresses need --token-file."},
-    {.name = "token-file",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, token_file),
-     .argument = "FILE",
-     .help = "Requests must send the token in FILE as `Authorization: Bearer TOKEN`. Only its "
-             "owner may be able to read FILE."},
-    {.name = "requests",
-     .kind = HPC_INT,
-     .offset = offsetof(serve_options, requests),
-     .fallback = "4",
-     .argument = "N",
-     .least = 1,
-     .most = 64,
-     .help = "Answers that are computed at the same time. Others wait."},
-    {.name = "cache-tokens",
-     .kind = HPC_INT,
-     .offset = offsetof(serve_options, cache_tokens),
-     .fallback = "16384",
-     .argument = "N",
-     .least = 256,
-     .most = 1 << 24,
-     .help = "Tokens that the key-value cache holds, for all requests together."},
-    {.name = "cache-dir",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, cache_dir),
-     .argument = "DIR",
-     .help = "Keep the key-value cache in DIR, up to 2 GiB and for a week, so that a new server "
-             "starts with it. Its files depend on the text of prompts."},
-    {.name = "idle-exit",
-     .kind = HPC_REAL,
-     .offset = offsetof(serve_options, idle_exit),
-     .fallback = "0",
-     .argument = "S",
-     .most = 1e7,
-     .help = "Exit after so many seconds without a request; 0: never. The model is unloaded after "
-             "15 minutes in any case."},
-    {.name = "log-prompts",
-     .kind = HPC_FLAG,
-     .offset = offsetof(serve_options, log_prompts),
-     .help = "Log the text of prompts, too. Default: sizes and times only."},
-    {.name = "model",
-     .letter = 'm',
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, model),
-     .argument = "DIR|FILE.gguf|FILE.packed",
-     .help = "Model to serve. Default: $HPCCODER_MODEL, then the model that is installed."},
-    {.name = "passages",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, passages),
-     .argument = "FILE|none",
-     .help = "Passage index that attributes copied code. Default: FILE.passages next to "
-             "FILE.gguf."},
-    {.name = "weights",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, weights),
-     .fallback = "stored",
-     .argument = "TYPE",
-     .help = "Type of the model's matrices in memory, as for `hpccoder complete`."},
-    {.name = "cache",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, cache),
-     .fallback = "f32",
-     .argument = "TYPE",
-     .help = "Type of the key-value cache: f32 or bf16."},
-    {.name = "draft-tokens",
-     .kind = HPC_INT,
-     .offset = offsetof(serve_options, guess),
-     .fallback = "11",
-     .argument = "N",
-     .most = 64,
-     .help = "Tokens to speculate ahead where the text repeats itself."},
-    {.name = "device",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, device),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device to run on; `hpccoder info` lists them."},
-    HPC_CMD_THREADS(serve_options),
-    HPC_CMD_QUIET(serve_options),
-    {.name = NULL}};
 
 static void write_log(void *user, const char *line)
 {
@@ -139,7 +37,7 @@ typedef struct serving {
     const serve_options *o;
     char model[PATH_MAX], passages[PATH_MAX], library[PATH_MAX], program[PATH_MAX];
     char folder[PATH_MAX - 32]; /* made for the socket, and removed */
-    char path[PATH_MAX], address[64];
+    char path[PATH_MAX], address[64], name[128];
     hpc_buf token;
     hpc_http_options http;
     hpc_api_options api;
@@ -184,6 +82,39 @@ out:
     return rc;
 }
 
+/* The first alias in alphabetical order. */
+static void choose_name(serving *x)
+{
+    const char *slash = strrchr(x->model, '/');
+    x->api.model_name = slash && slash[1] ? slash + 1 : x->model;
+    for (const char *at = x->o->alias ? x->o->alias : ""; *at;) {
+        const size_t n = strcspn(at, ",");
+        char name[sizeof x->name];
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        if (n > 0 && (x->name[0] == '\0' || strcmp(name, x->name) < 0)) strcpy(x->name, name);
+        at += n + (at[n] == ',');
+    }
+    if (x->name[0]) x->api.model_name = x->name;
+    x->api.aliases = x->o->alias;
+    x->api.tags = x->o->tags;
+}
+
+static int choose_paths(serving *x)
+{
+    for (const char *at = x->o->disable ? x->o->disable : ""; *at;) {
+        const size_t n = strcspn(at, ",");
+        bool *off = n == 5 && strncmp(at, "slots", n) == 0     ? &x->api.no_slots
+                    : n == 7 && strncmp(at, "metrics", n) == 0 ? &x->api.no_metrics
+                                                               : NULL;
+        if (!off)
+            return hpc_fail(HPC_E_ARG, "--disable %s: expected slots, metrics or slots,metrics",
+                            x->o->disable);
+        *off = true;
+        at += n + (at[n] == ',');
+    }
+    return HPC_OK;
+}
+
 static int choose_model(serving *x)
 {
     const serve_options *o = x->o;
@@ -205,8 +136,7 @@ static int choose_model(serving *x)
     s->unload_ms = UNLOAD_MS;
     s->kv_folder = o->cache_dir;
     s->failed = report_failure;
-    const char *slash = strrchr(x->model, '/');
-    x->api.model_name = slash && slash[1] ? slash + 1 : x->model;
+    choose_name(x);
 out:
     return rc;
 }
@@ -219,12 +149,15 @@ static int prepare(serving *x)
     TRY(choose_socket(x));
     TRY(choose_address(x));
     TRY(hpc_cmd_find(x->library, "hpccoder-microhttpd.so"));
+    TRY(choose_paths(x));
     TRY(choose_model(x));
     ssize_t n = readlink("/proc/self/exe", x->program, sizeof x->program - 1);
     if (n > 0) x->program[n] = '\0';
     x->api.tool =
         (hpc_tool_options){.program = n > 0 ? x->program : NULL, .scratch = hpc_cmd_scratch()};
     x->api.version = HPC_VERSION;
+    x->api.context = x->o->context;
+    x->api.predict = x->o->predict;
     x->api.log_prompts = x->o->log_prompts;
     x->api.log = write_log;
     x->http.library = x->library;
@@ -294,7 +227,7 @@ const hpc_command hpc_cmd_serve = {
         "cannot be loaded, or another failure.",
     .examples = "hpccoder serve\n"
                 "hpccoder serve --http 127.0.0.1:8012  # as llama.vim expects",
-    .options = option_table,
+    .options = serve_option_table,
     .options_bytes = sizeof(serve_options),
     .run = run,
 };

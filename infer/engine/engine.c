@@ -356,6 +356,7 @@ static int tell(hpc_engine *e, running *x, const float *logits)
 
     x->done += x->take - x->guessed;
     e->counts.guessed += x->guessed;
+    e->counts.drafts += x->guessed > 0;
     if (x->made == 0 && x->r.progress) x->r.progress(x->r.user, x->done);
     for (int64_t k = 0; k < wants; k++, logits += e->m.c.vocab) {
         int32_t guess = x->text[x->n];

@@ -117,6 +117,7 @@ int64_t hpc_engine_cache_text(int32_t *token, int64_t cap, const hpc_engine *e, 
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */
     int64_t guessed, right;          /* draft tokens, and accepted ones */
+    int64_t drafts;                  /* runs of draft tokens */
     int64_t running, waiting;
 } hpc_engine_counts;
 hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e);

@@ -15,6 +15,7 @@ struct hpc_text {
     int32_t anchor;  /* token after which the tokens of a text are decoded */
     size_t anchor_n; /* its bytes */
     bool begins, stopped;
+    const char *found; /* the stop string; NULL: none */
     hpc_buf pending, pair;
 };
 
@@ -103,15 +104,18 @@ static int decode(hpc_text *x, int32_t token)
 
 /* ---- what waits ------------------------------------------------------------------------------ */
 
-/* Offset of the first stop string, or n. */
-static size_t find_stop(const hpc_text *x)
+/* Offset of the first stop string, or n. Of several at that offset, the first in the list counts. */
+static size_t find_stop(const hpc_text *x, const char **which)
 {
     size_t n = x->pending.n, found = n;
 
     for (int64_t k = 0; k < x->stop_n; k++) {
         size_t length = strlen(x->stop[k]);
         for (size_t at = 0; at + length <= n && at < found; at++)
-            if (memcmp(x->pending.data + at, x->stop[k], length) == 0) found = at;
+            if (memcmp(x->pending.data + at, x->stop[k], length) == 0) {
+                found = at;
+                *which = x->stop[k];
+            }
     }
     return found;
 }
@@ -166,7 +170,7 @@ int hpc_text_push(hpc_text *x, int32_t token, hpc_buf *ready, bool *stopped)
     *stopped = x->stopped;
     if (x->stopped) return HPC_OK;
     TRY(decode(x, token));
-    size_t stop = find_stop(x), may = may_stop_at(x), cut = incomplete_at(x);
+    size_t stop = find_stop(x, &x->found), may = may_stop_at(x), cut = incomplete_at(x);
     x->stopped = *stopped = stop < x->pending.n;
     if (x->stopped) {
         TRY(show(x, ready, stop));
@@ -176,6 +180,11 @@ int hpc_text_push(hpc_text *x, int32_t token, hpc_buf *ready, bool *stopped)
     }
 out:
     return rc;
+}
+
+const char *hpc_text_stop(const hpc_text *x)
+{
+    return x->found;
 }
 
 int hpc_text_end(hpc_text *x, hpc_buf *ready)

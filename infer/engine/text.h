@@ -22,6 +22,8 @@ void hpc_text_free(hpc_text *x);
 /* Appends complete text to `ready`. *stopped: a stop string was found. It and later tokens produce
  * no output. */
 int hpc_text_push(hpc_text *x, int32_t token, hpc_buf *ready, bool *stopped);
+/* The stop string that was found, owned by x; NULL: none. */
+const char *hpc_text_stop(const hpc_text *x);
 /* Appends the text held back, after the last token. */
 int hpc_text_end(hpc_text *x, hpc_buf *ready);
 

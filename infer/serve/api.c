@@ -20,6 +20,7 @@ const api_route api_routes[] = {
     {"POST", "/v1/events", .now = api_tabby_event},
     {"GET", "/models", .now = api_models},
     {"GET", "/v1/models", .now = api_models},
+    {"GET", "/v1/models/", .now = api_model},
     {"GET", "/props", .now = api_props},
     {"GET", "/slots", .now = api_slots},
     {"GET", "/metrics", .now = api_metrics},
@@ -42,6 +43,14 @@ const api_route api_routes[] = {
     {"POST", "/v1/perf", .work = api_perf},
     {NULL}};
 
+/* A route that ends with a slash is for all paths that begin with it. */
+static bool is_for(const api_route *k, const char *path)
+{
+    const size_t n = strlen(k->path);
+    return n > 1 && k->path[n - 1] == '/' ? strncmp(path, k->path, n) == 0
+                                          : strcmp(path, k->path) == 0;
+}
+
 /* *known: the path is served with another method. */
 static const api_route *find_route(const hpc_http_request *r, bool *known)
 {
@@ -49,7 +58,7 @@ static const api_route *find_route(const hpc_http_request *r, bool *known)
     if (strcmp(method, "HEAD") == 0) method = "GET";
     *known = false;
     for (const api_route *k = api_routes; k->path; k++) {
-        if (strcmp(k->path, hpc_http_path(r)) != 0) continue;
+        if (!is_for(k, hpc_http_path(r))) continue;
         if (strcmp(k->method, method) == 0) return k;
         *known = true;
     }
@@ -75,6 +84,7 @@ static void job_free(api_job *j)
         hpc_free(j->result[k].token.id);
     }
     hpc_free(j->result);
+    hpc_free(j->id);
     api_ask_release(&j->ask);
     hpc_json_free(j->json);
     pthread_mutex_destroy(&j->lock);
@@ -137,6 +147,15 @@ void hpc_api_handle(void *api, hpc_http_request *r)
         enqueue(a, r, route);
 }
 
+/* By number: other connections may have jobs of the same document. */
+void api_job_cancel(api_job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    if (j->port) hpc_scheduler_port_wake(j->port);
+    for (int64_t k = 0; k < j->id_n; k++) hpc_scheduler_cancel(j->a->scheduler, j->id[k]);
+    pthread_mutex_unlock(&j->lock);
+}
+
 /* The job is alive: a worker clears the request's pointer with the lock before it frees the job. */
 void hpc_api_gone(void *api, hpc_http_request *r)
 {
@@ -145,12 +164,9 @@ void hpc_api_gone(void *api, hpc_http_request *r)
     api_job *j = hpc_http_user(r);
     if (j) {
         __atomic_store_n(&j->cancel, 1, __ATOMIC_RELEASE);
-        pthread_mutex_lock(&j->lock);
-        if (j->port) hpc_scheduler_port_wake(j->port);
-        pthread_mutex_unlock(&j->lock);
+        api_job_cancel(j);
     }
     pthread_mutex_unlock(&a->lock);
-    hpc_scheduler_cancel_client(a->scheduler, hpc_http_client(r));
 }
 
 /* ---- workers -------------------------------------------------------------------------------- */
@@ -191,7 +207,10 @@ static void work(api_job *j)
     if (rc >= 0 && hpc_json_kind_of(j->json) != HPC_JSON_OBJECT)
         rc = hpc_fail(HPC_E_FORMAT, "the body is not a JSON object");
     if (rc >= 0 && !__atomic_load_n(&j->cancel, __ATOMIC_ACQUIRE)) rc = j->route->work(j);
-    if (rc < 0) hpc_http_error(j->r, status_of(rc), hpc_error_get()->text);
+    if (rc < 0 && j->exceeding_n > 0)
+        api_send_exceeding(j);
+    else if (rc < 0)
+        hpc_http_error(j->r, status_of(rc), hpc_error_get()->text);
     hpc_error_clear();
     hpc_http_end(j->r);
 }
@@ -240,6 +259,7 @@ static int open_model(hpc_api *a)
     a->capacity = positions;
     if (o->engine.cache_tokens > 0 && o->engine.cache_tokens < positions)
         a->capacity = o->engine.cache_tokens;
+    if (a->o.context > 0 && a->o.context < a->capacity) a->capacity = a->o.context;
     o->engine.files = a->files;
     TRY(hpc_scheduler_open(&a->scheduler, o));
     TRY(hpc_scheduler_load(a->scheduler));

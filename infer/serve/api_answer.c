@@ -23,9 +23,11 @@ static double per(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void put_timings(hpc_json_out *w, const api_result *r)
+void api_put_timings(hpc_json_out *w, const api_result *r)
 {
     const double prompt = ms_of(r->prompt_ns), made = ms_of(r->decode_ns);
+    /* The first token comes with the prompt. */
+    const double steps = r->made_n > 1 ? (double)(r->made_n - 1) : 0;
     hpc_json_open(w, "timings", '{');
     hpc_json_put_int(w, "cache_n", r->reused_n);
     hpc_json_put_int(w, "prompt_n", r->computed_n);
@@ -34,28 +36,28 @@ static void put_timings(hpc_json_out *w, const api_result *r)
     hpc_json_put_real(w, "prompt_per_second", per(1000 * (double)r->computed_n, prompt));
     hpc_json_put_int(w, "predicted_n", r->made_n);
     hpc_json_put_real(w, "predicted_ms", made);
-    hpc_json_put_real(w, "predicted_per_token_ms", per(made, (double)r->made_n));
-    hpc_json_put_real(w, "predicted_per_second", per(1000 * (double)r->made_n, made));
+    hpc_json_put_real(w, "predicted_per_token_ms", per(made, steps));
+    hpc_json_put_real(w, "predicted_per_second", per(1000 * steps, made));
     hpc_json_close(w, '}');
 }
 
 static void put_usage(hpc_json_out *w, const api_job *j)
 {
-    int64_t made = 0;
-    for (int64_t k = 0; k < j->result_n; k++) made += j->result[k].made_n;
+    int64_t made = 0, read = 0, reused = 0;
+    for (int64_t k = 0; k < j->result_n; k++) {
+        made += j->result[k].made_n;
+        if (k % j->ask.answers != 0) continue; /* several answers to one prompt */
+        read += j->result[k].prompt_n;
+        reused += j->result[k].reused_n;
+    }
     hpc_json_open(w, "usage", '{');
-    hpc_json_put_int(w, "prompt_tokens", j->result[0].prompt_n);
+    hpc_json_put_int(w, "prompt_tokens", read);
     hpc_json_put_int(w, "completion_tokens", made);
-    hpc_json_put_int(w, "total_tokens", j->result[0].prompt_n + made);
+    hpc_json_put_int(w, "total_tokens", read + made);
+    hpc_json_open(w, "prompt_tokens_details", '{');
+    hpc_json_put_int(w, "cached_tokens", reused);
     hpc_json_close(w, '}');
-}
-
-static void put_tokens(hpc_json_out *w, const api_job *j, const api_result *r)
-{
-    hpc_json_open(w, "tokens", '[');
-    for (int64_t k = 0; r && j->ask.tokens && k < r->token.n; k++)
-        hpc_json_put_int(w, NULL, r->token.id[k]);
-    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
 }
 
 static void put_time(hpc_json_out *w)
@@ -101,12 +103,14 @@ void api_put_probability(const api_job *j, api_result *r, const hpc_job_token *t
     hpc_json_close(&w, '}');
 }
 
-/* Appends raw JSON: the writer has no value for a list that is already text. */
-static void put_probabilities(hpc_json_out *w, const char *key, const api_result *r)
+/* Appends raw JSON: the writer has no value for a list that is already text. from: where its new
+ * part begins. */
+void api_put_probabilities(hpc_json_out *w, const char *key, const api_result *r, size_t from)
 {
     hpc_buf list = {0};
     hpc_json *v = NULL;
-    hpc_buf_printf(&list, "[%s]", r->probabilities.n > 0 ? r->probabilities.data : "");
+    const char *text = r->probabilities.n > from ? r->probabilities.data + from : "";
+    hpc_buf_printf(&list, "[%s]", *text == ',' ? text + 1 : text);
     if (list.failed >= 0 && hpc_json_parse(&v, list.data, list.n, "probabilities") >= 0)
         hpc_json_put(w, key, v);
     hpc_error_clear();
@@ -114,84 +118,14 @@ static void put_probabilities(hpc_json_out *w, const char *key, const api_result
     hpc_buf_release(&list);
 }
 
-/* ---- llama.cpp ------------------------------------------------------------------------------ */
-
-static void put_llama(hpc_json_out *w, const api_job *j, int64_t k, const char *text, bool last)
+void api_put_progress(hpc_json_out *w, const api_result *r)
 {
-    const api_result *r = &j->result[k];
-    hpc_json_open(w, NULL, '{');
-    hpc_json_put_int(w, "index", k);
-    hpc_json_put_text(w, "content", text);
-    put_tokens(w, j, last ? r : NULL);
-    hpc_json_put_int(w, "id_slot", 0);
-    hpc_json_put_bool(w, "stop", last);
-    if (last) {
-        hpc_json_put_text(w, "model", j->a->o.model_name);
-        hpc_json_put_int(w, "tokens_predicted", r->made_n);
-        hpc_json_put_int(w, "tokens_evaluated", r->prompt_n);
-        hpc_json_put_bool(w, "has_new_line", strchr(text, '\n') != NULL);
-        hpc_json_put_bool(w, "truncated", r->dropped_n > 0);
-        hpc_json_put_text(w, "stop_type", r->kind);
-        hpc_json_put_text(w, "stopping_word", r->word);
-        hpc_json_put_int(w, "tokens_cached", r->prompt_n + r->made_n);
-        put_timings(w, r);
-        if (j->ask.top_n > 0) put_probabilities(w, "completion_probabilities", r);
-        if (r->source[0]) hpc_json_put_text(w, "attribution", r->source);
-    }
+    hpc_json_open(w, "prompt_progress", '{');
+    hpc_json_put_int(w, "total", r->prompt_n);
+    hpc_json_put_int(w, "cache", r->reused_n);
+    hpc_json_put_int(w, "processed", r->reused_n + r->computed_n);
+    hpc_json_put_int(w, "time_ms", (int64_t)ms_of(r->prompt_ns));
     hpc_json_close(w, '}');
-}
-
-/* A key "a/b" of response_fields is member b of object a, and keeps that name. */
-static const hpc_json *find_field(const hpc_json *o, const char *key)
-{
-    char part[64];
-    for (const char *slash; o && (slash = strchr(key, '/')); key = slash + 1) {
-        snprintf(part, sizeof part, "%.*s", (int)(slash - key), key);
-        o = hpc_json_kind_of(o) == HPC_JSON_OBJECT ? hpc_json_get(o, part) : NULL;
-    }
-    return hpc_json_kind_of(o) == HPC_JSON_OBJECT ? hpc_json_get(o, key) : NULL;
-}
-
-static int choose_fields(hpc_buf *out, const hpc_json *fields)
-{
-    hpc_buf chosen = {0};
-    hpc_json_out w = {.buf = &chosen};
-    hpc_json *all = NULL;
-    int rc;
-    TRY(hpc_json_parse(&all, out->data, out->n, "answer"));
-    hpc_json_open(&w, NULL, '{');
-    for (int64_t k = 0; k < hpc_json_n(fields); k++) {
-        const char *key = "";
-        if (hpc_json_kind_of(hpc_json_at(fields, k)) == HPC_JSON_TEXT)
-            hpc_json_text(&key, hpc_json_at(fields, k), "response_fields");
-        const hpc_json *v = *key ? find_field(all, key) : NULL;
-        if (v) hpc_json_put(&w, key, v);
-    }
-    hpc_json_close(&w, '}');
-    TRY(chosen.failed);
-    hpc_buf_release(out);
-    *out = chosen;
-    chosen = (hpc_buf){0};
-out:
-    hpc_buf_release(&chosen);
-    hpc_json_free(all);
-    return rc;
-}
-
-static void send_llama(api_job *j)
-{
-    hpc_buf all = {0};
-    if (j->result_n > 1) hpc_buf_text(&all, "[");
-    for (int64_t k = 0; k < j->result_n; k++) {
-        hpc_buf one = {0};
-        hpc_json_out w = {.buf = &one};
-        put_llama(&w, j, k, j->result[k].text.data ? j->result[k].text.data : "", true);
-        if (j->ask.fields && choose_fields(&one, j->ask.fields) < 0) hpc_error_clear();
-        hpc_buf_printf(&all, "%s%s", k > 0 ? "," : "", one.data ? one.data : "{}");
-        hpc_buf_release(&one);
-    }
-    if (j->result_n > 1) hpc_buf_text(&all, "]");
-    api_send_json(j->r, &all);
 }
 
 /* ---- OpenAI, Mistral, Tabby ------------------------------------------------------------------ */
@@ -207,6 +141,7 @@ static void begin_openai(hpc_json_out *w, const api_job *j, const char *object)
     hpc_json_put_text(w, "object", object);
     hpc_json_put_int(w, "created", (int64_t)time(NULL));
     hpc_json_put_text(w, "model", j->a->o.model_name);
+    hpc_json_put_text(w, "system_fingerprint", j->a->o.version);
 }
 
 /* finish NULL: more follows. */
@@ -228,9 +163,9 @@ static void put_choice(hpc_json_out *w, const api_job *j, int64_t k, const char 
     } else {
         hpc_json_put_text(w, "text", text);
     }
-    if (j->ask.top_n > 0 && finish && !j->ask.stream) {
+    if (j->ask.top_n > 0 && (finish != NULL) != j->ask.stream) {
         hpc_json_open(w, "logprobs", '{');
-        put_probabilities(w, "content", r);
+        api_put_probabilities(w, "content", r, r->probabilities_sent);
         hpc_json_close(w, '}');
     } else if (!chat) {
         hpc_json_put_text(w, "logprobs", NULL);
@@ -251,7 +186,7 @@ static void send_openai(api_job *j)
                    j->result[k].finish);
     hpc_json_close(&w, ']');
     put_usage(&w, j);
-    put_timings(&w, &j->result[0]);
+    api_put_timings(&w, &j->result[0]);
     hpc_json_close(&w, '}');
     api_send_json(j->r, &out);
 }
@@ -283,7 +218,7 @@ static void put_ollama(hpc_json_out *w, const api_job *j, const char *text, bool
 static void put_piece(hpc_json_out *w, const api_job *j, int64_t k, const char *text, bool last)
 {
     switch (j->ask.format) {
-    case API_LLAMA: put_llama(w, j, k, text, last); return;
+    case API_LLAMA: api_put_llama(w, j, k, text, last); return;
     case API_OLLAMA: put_ollama(w, j, text, last); return;
     default: break;
     }
@@ -291,6 +226,8 @@ static void put_piece(hpc_json_out *w, const api_job *j, int64_t k, const char *
     hpc_json_open(w, "choices", '[');
     put_choice(w, j, k, text, last ? j->result[k].finish : NULL);
     hpc_json_close(w, ']');
+    if (j->result[k].reads) api_put_progress(w, &j->result[k]);
+    if (last || j->ask.timings) api_put_timings(w, &j->result[k]);
     hpc_json_close(w, '}');
 }
 
@@ -304,17 +241,34 @@ static void send_event(api_job *j, const hpc_buf *json)
     hpc_buf_release(&out);
 }
 
-void api_send_piece(api_job *j, int64_t k, const char *text, size_t n)
+static void send_piece(api_job *j, int64_t k, const char *text, size_t n)
 {
     hpc_buf piece = {0}, json = {0};
     hpc_json_out w = {.buf = &json};
     hpc_buf_add(&piece, text, n);
     hpc_buf_text(&piece, "");
-    if (piece.failed >= 0 && n > 0) put_piece(&w, j, k, piece.data, false);
+    if (piece.failed >= 0) put_piece(&w, j, k, piece.data, false);
     if (json.failed >= 0 && json.n > 0) send_event(j, &json);
     hpc_buf_release(&piece);
     hpc_buf_release(&json);
     hpc_error_clear();
+}
+
+/* Probabilities are sent with their token, also where its text has to wait. */
+void api_send_piece(api_job *j, int64_t k, const char *text, size_t n)
+{
+    api_result *r = &j->result[k];
+    if (n == 0 && r->probabilities.n == r->probabilities_sent) return;
+    send_piece(j, k, text, n);
+    r->token_sent = r->token.n;
+    r->probabilities_sent = r->probabilities.n;
+}
+
+void api_send_progress(api_job *j, int64_t k)
+{
+    j->result[k].reads = true;
+    if (j->ask.format != API_OLLAMA) send_piece(j, k, "", 0);
+    j->result[k].reads = false;
 }
 
 static void end_stream(api_job *j)
@@ -354,7 +308,7 @@ void api_send_result(api_job *j)
         put_ollama(&w, j, j->result[0].text.data ? j->result[0].text.data : "", true);
         api_send_json(j->r, &out);
     } else if (j->ask.format == API_LLAMA) {
-        send_llama(j);
+        api_send_llama(j);
     } else {
         send_openai(j);
     }

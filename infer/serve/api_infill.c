@@ -51,11 +51,6 @@ out:
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-static void send_ready(void *user, const char *text, size_t n)
-{
-    api_send_piece(user, 0, text, n);
-}
-
 /* Up to the first stop string; blank text before the first line is not one's end. */
 static void cut_at_stop(api_result *r, const api_ask *q)
 {
@@ -80,12 +75,36 @@ static void attribute(char *out, size_t size, const hpc_completion *c)
              c->source[0].repository, c->source[0].licence ? c->source[0].licence : "no licence");
 }
 
+/* Up to the first new line with too little indentation. */
+static void cut_at_indent(api_result *r, const api_ask *q)
+{
+    size_t waits, end = api_indent_end(&waits, r->text.data, r->text.n, q->indent);
+    if (end == r->text.n) return;
+    r->text.data[end] = '\0';
+    r->text.n = end;
+    r->kind = "limit";
+    r->finish = "length";
+}
+
+/* Tokens that spell the text: the rules may have changed what the model wrote. */
+static int take_tokens(api_job *j, api_result *r)
+{
+    api_worker *w = j->worker;
+    int rc = HPC_OK;
+    if (!j->ask.tokens) return HPC_OK;
+    if (!w->scratch) TRY(hpc_tokenizer_scratch_create(&w->scratch, j->a->tokenizer));
+    TRY(hpc_tokenizer_encode(&r->token, j->a->tokenizer, w->scratch, r->text.data, r->text.n,
+                             HPC_ENCODE_INNER));
+out:
+    return rc;
+}
+
 static bool is_cut(hpc_completion_finish f)
 {
     return f == HPC_COMPLETION_LENGTH || f == HPC_COMPLETION_TIME;
 }
 
-static int take(api_job *j, hpc_completions *made)
+static int take(api_job *j, hpc_completions *made, int64_t slot)
 {
     const api_ask *q = &j->ask;
     int rc = HPC_OK;
@@ -95,6 +114,7 @@ static int take(api_job *j, hpc_completions *made)
         r->finish = c && is_cut(c->finish) ? "length" : "stop";
         r->kind = c && is_cut(c->finish) ? "limit" : "eos";
         r->word = "";
+        r->slot = slot;
         r->prompt_n = made->prompt_tokens;
         r->computed_n = made->prompt_computed;
         r->reused_n = made->prompt_tokens - made->prompt_computed;
@@ -107,6 +127,8 @@ static int take(api_job *j, hpc_completions *made)
         TRY(hpc_buf_text(&r->text, ""));
         attribute(r->source, sizeof r->source, c);
         cut_at_stop(r, q);
+        cut_at_indent(r, q);
+        TRY(take_tokens(j, r));
     }
 out:
     return rc;
@@ -117,7 +139,7 @@ out:
 static int open_tools(api_job *j, hpc_scheduler_port **port)
 {
     hpc_api *a = j->a;
-    const hpc_job like = {.client = hpc_http_client(j->r), .predict_ms = j->ask.predict_ms};
+    const hpc_job like = api_job_like(j);
     int rc = HPC_OK;
     if (!j->worker->completer)
         TRY(hpc_completer_open_detached(&j->worker->completer, a->files, a->capacity));
@@ -137,10 +159,13 @@ static void close_port(api_job *j, hpc_scheduler_port *port)
     hpc_scheduler_port_close(port);
 }
 
+/* The rules may change every part of an answer until it ends: a stream has it in one piece. */
 int api_infill(api_job *j)
 {
     const api_ask *q = &j->ask;
     const int64_t limit_ms = q->predict_ms > 0 ? q->prompt_ms + q->predict_ms : UNLIMITED_MS;
+    const int64_t half = j->a->capacity / 2, wanted = q->most > 0 ? q->most : 1;
+    const int64_t most = wanted < half ? wanted : half; /* the prompt needs the rest */
     hpc_scheduler_port *port = NULL;
     hpc_completions made = {0};
     hpc_spot spot = {0};
@@ -153,22 +178,21 @@ int api_infill(api_job *j)
         .snippet = q->snippet,
         .snippet_n = q->snippet_n,
         .stop = HPC_STOP_BLOCK,
-        .most = q->most > 0 ? q->most : 1,
+        .most = most,
         .close = q->most > 0,
         /* Time in the queue counts: a late suggestion is useless. */
         .until_ns = q->predict_ms > 0 ? hpc_clock_ns() + (limit_ms + UNLIMITED_MS) * 1000000 : 0,
         .samples = q->answers,
         .prompt_ns = q->most > 0 ? q->prompt_ms * 1000000 : 0,
         .sampling = q->sampling,
-        .ready = q->stream && q->stop_n == 0 ? send_ready : NULL,
-        .user = j,
         .cancel = &j->cancel,
         .port = hpc_scheduler_port_get(port)};
     TRY(hpc_complete(&made, j->worker->completer, &r));
     if (j->a->passages) TRY(hpc_completions_find_sources(&made, &spot, j->a->passages));
-    TRY(take(j, &made));
-    if (q->stream && q->stop_n > 0)
-        api_send_piece(j, 0, j->result[0].text.data, j->result[0].text.n);
+    j->superseded = hpc_scheduler_port_superseded(port);
+    TRY(take(j, &made, hpc_scheduler_port_slot(port)));
+    for (int64_t k = 0; q->stream && k < q->answers; k++)
+        api_send_piece(j, k, j->result[k].text.data, j->result[k].text.n);
 out:
     if (port) close_port(j, port);
     hpc_completions_release(&made);
@@ -194,11 +218,23 @@ int api_generate(api_job *j)
     int rc;
     TRY(api_ask_read(j));
     log_prompt(j);
-    j->result = hpc_alloc((size_t)j->ask.answers, sizeof *j->result);
-    if (!j->result) TRY(HPC_E_NOMEM);
-    j->result_n = j->ask.answers;
-    TRY(j->ask.infill ? api_infill(j) : api_continue(j));
-    if (!__atomic_load_n(&j->cancel, __ATOMIC_ACQUIRE)) api_send_result(j);
+    j->result_n = j->ask.answers * (j->ask.prompt_n > 0 ? j->ask.prompt_n : 1);
+    j->result = hpc_alloc((size_t)j->result_n, sizeof *j->result);
+    if (!j->result) {
+        j->result_n = 0;
+        TRY(HPC_E_NOMEM);
+    }
+    for (int64_t k = 0; k < j->result_n; k++) j->result[k].slot = -1;
+    if (j->ask.loads) {
+        j->result[0].finish = "load";
+        TRY(hpc_scheduler_load(j->a->scheduler));
+    } else {
+        TRY(j->ask.infill ? api_infill(j) : api_continue(j));
+    }
+    if (j->superseded)
+        hpc_http_error(j->r, 409, "a newer request for the same document replaced this one");
+    else if (!__atomic_load_n(&j->cancel, __ATOMIC_ACQUIRE))
+        api_send_result(j);
 out:
     return rc;
 }

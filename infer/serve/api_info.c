@@ -3,16 +3,17 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "infer/serve/api_priv.h"
 
-static void send(hpc_http_request *r, hpc_json_out *w)
+void api_send_facts(hpc_http_request *r, hpc_json_out *w)
 {
     hpc_json_close(w, '}');
     api_send_json(r, w->buf);
 }
 
-static void begin(hpc_json_out *w, hpc_buf *out)
+void api_begin_facts(hpc_json_out *w, hpc_buf *out)
 {
     *w = (hpc_json_out){.buf = out};
     hpc_json_open(w, NULL, '{');
@@ -23,18 +24,40 @@ void api_health(hpc_api *a, hpc_http_request *r)
     hpc_buf out = {0};
     hpc_json_out w;
     (void)a;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "status", "ok");
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* ---- models --------------------------------------------------------------------------------- */
 
+static void put_names(hpc_json_out *w, const char *key, const char *names)
+{
+    hpc_json_open(w, key, '[');
+    for (const char *at = names ? names : ""; *at;) {
+        const size_t n = strcspn(at, ",");
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        if (n > 0) hpc_json_put_text(w, NULL, name);
+        at += n + (at[n] == ',');
+    }
+    hpc_json_close(w, ']');
+}
+
+static int64_t bytes_of_model(const hpc_api *a)
+{
+    struct stat s;
+    return stat(a->o.scheduler.engine.model, &s) == 0 && S_ISREG(s.st_mode) ? s.st_size : -1;
+}
+
 static void put_model(hpc_json_out *w, const hpc_api *a)
 {
     const hpc_model_config *c = hpc_model_files_config(a->files);
+    const int64_t bytes = bytes_of_model(a);
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "id", a->o.model_name);
+    put_names(w, "aliases", a->o.aliases);
+    put_names(w, "tags", a->o.tags);
     hpc_json_put_text(w, "object", "model");
     hpc_json_put_int(w, "created", a->started_s);
     hpc_json_put_text(w, "owned_by", "llamacpp"); /* editors look for this name */
@@ -43,6 +66,8 @@ static void put_model(hpc_json_out *w, const hpc_api *a)
     hpc_json_put_int(w, "n_ctx", a->capacity);
     hpc_json_put_int(w, "n_ctx_train", c->positions);
     hpc_json_put_int(w, "n_embd", c->hidden);
+    hpc_json_put_int(w, "n_params", hpc_model_config_params(c));
+    if (bytes >= 0) hpc_json_put_int(w, "size", bytes);
     hpc_json_close(w, '}');
     hpc_json_close(w, '}');
 }
@@ -51,205 +76,213 @@ void api_models(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_put_text(&w, "object", "list");
     hpc_json_open(&w, "data", '[');
     put_model(&w, a);
     hpc_json_close(&w, ']');
-    send(r, &w);
+    api_send_facts(r, &w);
+}
+
+static bool is_name(const hpc_api *a, const char *name)
+{
+    const size_t n = strlen(name);
+    if (strcmp(name, a->o.model_name) == 0) return true;
+    for (const char *at = a->o.aliases ? a->o.aliases : ""; *at;) {
+        const size_t k = strcspn(at, ",");
+        if (k == n && n > 0 && strncmp(at, name, n) == 0) return true;
+        at += k + (at[k] == ',');
+    }
+    return false;
+}
+
+void api_model(hpc_api *a, hpc_http_request *r)
+{
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out};
+    if (!is_name(a, strrchr(hpc_http_path(r), '/') + 1)) {
+        hpc_http_error(r, 404, "there is no model of this name");
+        return;
+    }
+    put_model(&w, a);
+    api_send_json(r, &out);
 }
 
 void api_props(hpc_api *a, hpc_http_request *r)
 {
     hpc_buf out = {0};
     hpc_json_out w;
-    begin(&w, &out);
+    api_begin_facts(&w, &out);
     hpc_json_open(&w, "default_generation_settings", '{');
     hpc_json_put_int(&w, "n_ctx", a->capacity);
     hpc_json_close(&w, '}');
     hpc_json_put_int(&w, "total_slots", a->o.scheduler.engine.requests);
     hpc_json_put_text(&w, "model_alias", a->o.model_name);
+    hpc_json_put_text(&w, "model_path", a->o.scheduler.engine.model);
     hpc_json_put_text(&w, "build_info", a->o.version);
-    send(r, &w);
+    api_send_facts(r, &w);
 }
 
 /* ---- load ----------------------------------------------------------------------------------- */
 
-void api_slots(hpc_api *a, hpc_http_request *r)
+static bool take_view(hpc_scheduler_view *v, hpc_api *a, hpc_http_request *r)
+{
+    if (hpc_scheduler_view_take(v, a->scheduler) >= 0) return true;
+    hpc_error_clear();
+    hpc_http_error(r, 503, "the server is out of memory");
+    return false;
+}
+
+static void put_slot(hpc_json_out *w, const hpc_api *a, int64_t slot, const hpc_scheduler_view *v)
 {
     static const char *const states[] = {"queued", "prompt", "decode"};
+    const hpc_job_view *j = NULL;
+    for (int64_t k = 0; k < v->running; k++)
+        if (v->job[k].slot == slot) j = &v->job[k];
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_int(w, "id", slot);
+    hpc_json_put_int(w, "n_ctx", a->capacity);
+    hpc_json_put_bool(w, "is_processing", j != NULL);
+    if (j) {
+        hpc_json_put_int(w, "id_task", j->id);
+        hpc_json_put_text(w, "state", states[j->state]);
+        hpc_json_put_int(w, "n_prompt", j->prompt_n);
+        hpc_json_put_int(w, "n_prompt_done", j->prompt_done);
+        hpc_json_put_int(w, "n_decoded", j->made_n);
+        hpc_json_put_real(w, "age_ms", (double)j->age_ns * 1e-6);
+    }
+    hpc_json_close(w, '}');
+}
+
+void api_slots(hpc_api *a, hpc_http_request *r)
+{
     hpc_scheduler_view v = {0};
     hpc_buf out = {0};
     hpc_json_out w = {.buf = &out};
-    if (hpc_scheduler_view_take(&v, a->scheduler) < 0) {
-        hpc_error_clear();
-        hpc_http_error(r, 503, "the server is out of memory");
+    if (a->o.no_slots) {
+        hpc_http_error(r, 501, "this server does not show its slots");
         return;
     }
+    if (!take_view(&v, a, r)) return;
     hpc_json_open(&w, NULL, '[');
-    for (int64_t k = 0; k < v.slots; k++) {
-        const hpc_job_view *j = k < v.running ? &v.job[k] : NULL;
-        hpc_json_open(&w, NULL, '{');
-        hpc_json_put_int(&w, "id", k);
-        hpc_json_put_int(&w, "n_ctx", a->capacity);
-        hpc_json_put_bool(&w, "is_processing", j != NULL);
-        if (j) {
-            hpc_json_put_text(&w, "state", states[j->state]);
-            hpc_json_put_int(&w, "n_prompt", j->prompt_n);
-            hpc_json_put_int(&w, "n_prompt_done", j->prompt_done);
-            hpc_json_put_int(&w, "n_decoded", j->made_n);
-            hpc_json_put_real(&w, "age_ms", (double)j->age_ns * 1e-6);
-        }
-        hpc_json_close(&w, '}');
-    }
+    for (int64_t k = 0; k < v.slots; k++) put_slot(&w, a, k, &v);
     hpc_json_close(&w, ']');
     hpc_scheduler_view_release(&v);
     api_send_json(r, &out);
 }
 
-static void put_metric(hpc_buf *out, const char *name, const char *type, const char *help,
-                       double value)
+static double ratio(double a, double b)
 {
-    hpc_buf_printf(out, "# HELP llamacpp:%s %s\n# TYPE llamacpp:%s %s\nllamacpp:%s %.10g\n", name,
-                   help, name, type, name, value);
+    return b > 0 ? a / b : 0;
+}
+
+typedef struct metric {
+    const char *name, *type, *help;
+    double value;
+} metric;
+
+static void put_metric(hpc_buf *out, const metric *m)
+{
+    hpc_buf_printf(out, "# HELP llamacpp:%s %s\n# TYPE llamacpp:%s %s\nllamacpp:%s %.17g\n",
+                   m->name, m->help, m->name, m->type, m->name, m->value);
 }
 
 /* The names are those of llama.cpp's server, so that its dashboards work. */
+static void put_metrics(hpc_buf *out, const hpc_scheduler_view *v)
+{
+    const double prompt_s = (double)v->prompt_ns * 1e-9, decode_s = (double)v->decode_ns * 1e-9;
+    const metric all[] = {
+        {"prompt_tokens_total", "counter", "Tokens of prompts computed.",
+         (double)v->prompt_computed},
+        {"prompt_tokens_cached_total", "counter", "Tokens of prompts found in the cache.",
+         (double)v->prompt_reused},
+        {"prompt_seconds_total", "counter", "Time of steps with prompts.", prompt_s},
+        {"tokens_predicted_total", "counter", "Tokens generated.", (double)v->made},
+        {"tokens_predicted_seconds_total", "counter", "Time of the other steps.", decode_s},
+        {"n_decode_total", "counter", "Steps of the engine.", (double)v->steps},
+        {"n_tokens_max", "counter", "Tokens of the longest prompt with its answer.",
+         (double)v->longest},
+        {"spec_decode_num_drafts_total", "counter", "Drafts of speculative decoding.",
+         (double)v->drafts},
+        {"spec_decode_num_draft_tokens_total", "counter", "Tokens of drafts.",
+         (double)v->draft_tokens},
+        {"spec_decode_num_accepted_tokens_total", "counter", "Accepted tokens of drafts.",
+         (double)v->draft_accepted},
+        {"prompt_tokens_seconds", "gauge", "Tokens of prompts per second, lately.", v->prompt_rate},
+        {"predicted_tokens_seconds", "gauge", "Generated tokens per second of decoding.",
+         ratio((double)v->made, decode_s)},
+        {"requests_processing", "gauge", "Requests that run.", (double)v->running},
+        {"requests_deferred", "gauge", "Requests that wait.", (double)v->queued},
+        {"requests_cancelled_total", "counter", "Requests cancelled or superseded.",
+         (double)v->cancelled},
+        {"n_busy_slots_per_decode", "gauge", "Requests that ran in a step, on average.",
+         ratio((double)v->steps_running, (double)v->steps)},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) put_metric(out, &all[k]);
+}
+
 void api_metrics(hpc_api *a, hpc_http_request *r)
 {
     hpc_scheduler_view v = {0};
     hpc_buf out = {0};
-    if (hpc_scheduler_view_take(&v, a->scheduler) < 0) {
-        hpc_error_clear();
-        hpc_http_error(r, 503, "the server is out of memory");
+    char started[32];
+    if (a->o.no_metrics) {
+        hpc_http_error(r, 501, "this server does not show its metrics");
         return;
     }
-    const double prompt_s = (double)v.prompt_ns * 1e-9, decode_s = (double)v.decode_ns * 1e-9;
-    put_metric(&out, "prompt_tokens_total", "counter", "Tokens of prompts computed.",
-               (double)v.prompt_computed);
-    put_metric(&out, "prompt_tokens_reused_total", "counter",
-               "Tokens of prompts found in the cache.", (double)v.prompt_reused);
-    put_metric(&out, "prompt_seconds_total", "counter", "Time of steps with prompts.", prompt_s);
-    put_metric(&out, "tokens_predicted_total", "counter", "Tokens generated.", (double)v.made);
-    put_metric(&out, "tokens_predicted_seconds_total", "counter", "Time of the other steps.",
-               decode_s);
-    put_metric(&out, "prompt_tokens_seconds", "gauge", "Tokens of prompts per second, lately.",
-               v.prompt_rate);
-    put_metric(&out, "predicted_tokens_seconds", "gauge",
-               "Generated tokens per second of decoding.",
-               decode_s > 0 ? (double)v.made / decode_s : 0);
-    put_metric(&out, "requests_processing", "gauge", "Requests that run.", (double)v.running);
-    put_metric(&out, "requests_deferred", "gauge", "Requests that wait.", (double)v.queued);
-    put_metric(&out, "requests_cancelled_total", "counter", "Requests cancelled or superseded.",
-               (double)v.cancelled);
+    if (!take_view(&v, a, r)) return;
+    put_metrics(&out, &v);
     hpc_scheduler_view_release(&v);
+    snprintf(started, sizeof started, "%lld", (long long)a->started_s);
+    hpc_http_header(r, "Process-Start-Time-Unix", started);
     hpc_http_answer(r, 200, "text/plain; version=0.0.4", &out);
     hpc_buf_release(&out);
 }
 
-/* ---- Ollama and Tabby ----------------------------------------------------------------------- */
-
-static void put_details(hpc_json_out *w, const hpc_api *a)
-{
-    (void)a;
-    hpc_json_open(w, "details", '{');
-    hpc_json_put_text(w, "format", "gguf");
-    hpc_json_put_text(w, "family", "hpccoder");
-    hpc_json_open(w, "families", '[');
-    hpc_json_close(w, ']');
-    hpc_json_put_text(w, "parameter_size", "");
-    hpc_json_put_text(w, "quantization_level", "");
-    hpc_json_close(w, '}');
-}
-
-void api_ollama_tags(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    begin(&w, &out);
-    hpc_json_open(&w, "models", '[');
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_text(&w, "name", a->o.model_name);
-    hpc_json_put_text(&w, "model", a->o.model_name);
-    hpc_json_put_int(&w, "size", 0);
-    hpc_json_put_text(&w, "digest", "");
-    put_details(&w, a);
-    hpc_json_close(&w, '}');
-    hpc_json_close(&w, ']');
-    send(r, &w);
-}
-
-/* Clients look for .Suffix in the template to learn that the model fills in the middle. */
-void api_ollama_show(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    begin(&w, &out);
-    hpc_json_put_text(&w, "modelfile", "");
-    hpc_json_put_text(&w, "parameters", "");
-    hpc_json_put_text(&w, "template", "{{ .Prompt }}{{ .Suffix }}");
-    put_details(&w, a);
-    hpc_json_open(&w, "model_info", '{');
-    hpc_json_put_int(&w, "hpccoder.context_length", a->capacity);
-    hpc_json_close(&w, '}');
-    hpc_json_open(&w, "capabilities", '[');
-    hpc_json_put_text(&w, NULL, "completion");
-    hpc_json_put_text(&w, NULL, "insert");
-    hpc_json_close(&w, ']');
-    send(r, &w);
-}
-
-void api_ollama_version(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    begin(&w, &out);
-    hpc_json_put_text(&w, "version", a->o.version);
-    send(r, &w);
-}
-
-void api_tabby_health(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    begin(&w, &out);
-    hpc_json_put_text(&w, "model", a->o.model_name);
-    hpc_json_put_text(&w, "device", "cpu");
-    hpc_json_put_text(&w, "arch", "");
-    hpc_json_put_text(&w, "cpu_info", "");
-    hpc_json_put_int(&w, "cpu_count", a->o.scheduler.engine.threads);
-    hpc_json_open(&w, "cuda_devices", '[');
-    hpc_json_close(&w, ']');
-    hpc_json_open(&w, "version", '{');
-    hpc_json_put_text(&w, "build_date", "");
-    hpc_json_put_text(&w, "build_timestamp", "");
-    hpc_json_put_text(&w, "git_sha", "");
-    hpc_json_put_text(&w, "git_describe", "v0.21.0");
-    hpc_json_close(&w, '}');
-    send(r, &w);
-}
-
-void api_tabby_setting(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    (void)a;
-    begin(&w, &out);
-    hpc_json_put_bool(&w, "disable_client_side_telemetry", true);
-    send(r, &w);
-}
-
-/* Accepted and dropped: nothing is recorded about users. */
-void api_tabby_event(hpc_api *a, hpc_http_request *r)
-{
-    hpc_buf out = {0};
-    hpc_json_out w;
-    (void)a;
-    begin(&w, &out);
-    send(r, &w);
-}
-
 /* ---- text and tokens ------------------------------------------------------------------------ */
+
+/* Bytes of a character by its first one; 0: none begins with it. */
+static size_t bytes_of_character(uint8_t first)
+{
+    if (first < 0x80) return first > 0;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Pieces are whole characters or parts of them. */
+static bool has_whole_characters(const hpc_buf *piece)
+{
+    for (size_t at = 0; at < piece->n;) {
+        const size_t n = bytes_of_character((uint8_t)piece->data[at]);
+        if (n == 0 || n > piece->n - at) return false;
+        for (size_t k = 1; k < n; k++)
+            if (((uint8_t)piece->data[at + k] & 0xc0) != 0x80) return false;
+        at += n;
+    }
+    return true;
+}
+
+/* A piece that is not UTF-8 by itself is a list of bytes, as llama.cpp's server has it. */
+static int put_piece(hpc_json_out *w, const hpc_tokenizer *t, int32_t id)
+{
+    hpc_buf piece = {0};
+    int rc;
+    TRY(hpc_tokenizer_decode(&piece, t, &id, 1, false));
+    TRY(hpc_buf_text(&piece, ""));
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_int(w, "id", id);
+    if (has_whole_characters(&piece)) {
+        hpc_json_put_text(w, "piece", piece.data);
+    } else {
+        hpc_json_open(w, "piece", '[');
+        for (size_t k = 0; k < piece.n; k++) hpc_json_put_int(w, NULL, (uint8_t)piece.data[k]);
+        hpc_json_close(w, ']');
+    }
+    hpc_json_close(w, '}');
+out:
+    hpc_buf_release(&piece);
+    return rc;
+}
 
 int api_tokenize(api_job *j)
 {
@@ -270,18 +303,11 @@ int api_tokenize(api_job *j)
     hpc_json_open(&w, NULL, '{');
     hpc_json_open(&w, "tokens", '[');
     for (int64_t k = 0; k < ids.n; k++) {
-        hpc_buf piece = {0};
         if (!pieces) {
             hpc_json_put_int(&w, NULL, ids.id[k]);
             continue;
         }
-        TRY(hpc_tokenizer_decode(&piece, t, &ids.id[k], 1, false));
-        TRY(hpc_buf_text(&piece, ""));
-        hpc_json_open(&w, NULL, '{');
-        hpc_json_put_int(&w, "id", ids.id[k]);
-        hpc_json_put_text(&w, "piece", piece.data);
-        hpc_json_close(&w, '}');
-        hpc_buf_release(&piece);
+        TRY(put_piece(&w, t, ids.id[k]));
     }
     hpc_json_close(&w, ']');
     hpc_json_close(&w, '}');

@@ -31,6 +31,7 @@ struct hpc_scheduler_port {
     hpc_engine_counts counts;
     hpc_error error; /* of a job */
     bool superseded;
+    int64_t slot; /* of the last job that ended */
 };
 
 /* ---- callbacks of the scheduler ---------------------------------------------------------------
@@ -92,6 +93,7 @@ static void ended(void *user, int64_t id, const hpc_job_result *r)
     pthread_mutex_lock(&p->lock);
     if (r->error && p->error.code == 0) p->error = *r->error;
     p->superseded = p->superseded || r->finish == HPC_JOB_SUPERSEDED;
+    p->slot = r->slot;
     q->ended = true;
     p->alive--;
     if (q->r.ended) q->r.ended(q->r.user, finish_of(r->finish), r->stop_token);
@@ -199,6 +201,7 @@ int hpc_scheduler_port_open(hpc_scheduler_port **out, hpc_scheduler *s, const hp
     *out = NULL;
     if (!p) return HPC_E_NOMEM;
     p->s = s;
+    p->slot = -1;
     p->like = *like;
     p->port = (hpc_complete_port){.enter = enter,
                                   .leave = leave,
@@ -248,6 +251,14 @@ bool hpc_scheduler_port_superseded(hpc_scheduler_port *p)
     bool superseded = p->superseded;
     pthread_mutex_unlock(&p->lock);
     return superseded;
+}
+
+int64_t hpc_scheduler_port_slot(hpc_scheduler_port *p)
+{
+    pthread_mutex_lock(&p->lock);
+    int64_t slot = p->slot;
+    pthread_mutex_unlock(&p->lock);
+    return slot;
 }
 
 void hpc_scheduler_port_wake(hpc_scheduler_port *p)

@@ -25,6 +25,8 @@ void hpc_scheduler_port_close(hpc_scheduler_port *p);
 const hpc_complete_port *hpc_scheduler_port_get(const hpc_scheduler_port *p);
 /* A job was superseded by another port's or caller's job. */
 bool hpc_scheduler_port_superseded(hpc_scheduler_port *p);
+/* The slot of the job that ended last; -1: it never ran. */
+int64_t hpc_scheduler_port_slot(hpc_scheduler_port *p);
 /* Lets a running hpc_complete look at its `cancel` at once; from any thread. */
 void hpc_scheduler_port_wake(hpc_scheduler_port *p);
 

@@ -27,19 +27,28 @@ http_connection *http_connection_of(hpc_http *h, int fd)
     return NULL;
 }
 
-/* Answers a connection that the library never gets. Best effort: it does not wait. */
-static void turn_away(int fd, const char *status, const char *text)
+void http_turn_away(int fd, int status, const char *reason, const char *text)
 {
     char block[4096];
-    hpc_buf out = {0};
+    hpc_buf out = {0}, json = {0};
+    hpc_json_out w = {.buf = &json};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_open(&w, "error", '{');
+    hpc_json_put_int(&w, "code", status);
+    hpc_json_put_text(&w, "message", text);
+    hpc_json_put_text(&w, "type", http_type_of_error(status));
+    hpc_json_close(&w, '}');
+    hpc_json_close(&w, '}');
     while (recv(fd, block, sizeof block, MSG_DONTWAIT) > 0) continue;
     hpc_buf_printf(&out,
-                   "HTTP/1.1 %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                   "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n%s"
                    "Content-Length: %zu\r\n\r\n%s",
-                   status, strlen(text), text);
+                   status, reason, status == 503 ? "Retry-After: 1\r\n" : "", json.n,
+                   json.data ? json.data : "");
     if (out.failed >= 0) (void)!send(fd, out.data, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
     hpc_buf_release(&out);
+    hpc_buf_release(&json);
 }
 
 static bool is_of_this_user(int fd, const hpc_listener *l)
@@ -51,7 +60,8 @@ static bool is_of_this_user(int fd, const hpc_listener *l)
 }
 
 /* With the lock. NULL: all are in use. */
-static http_connection *enter(hpc_http *h, int fd, const hpc_listener *l)
+static http_connection *enter(hpc_http *h, int fd, const hpc_listener *l,
+                              const struct sockaddr_storage *address, socklen_t n)
 {
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
@@ -60,6 +70,9 @@ static http_connection *enter(hpc_http *h, int fd, const hpc_listener *l)
                                .fd = fd,
                                .local = l->local,
                                .loopback = l->loopback,
+                               .waits = true,
+                               .address = *address,
+                               .address_bytes = n,
                                .receive_by_ns =
                                    hpc_clock_ns() + (int64_t)(h->o.receive_seconds * 1e9)};
         return c;
@@ -67,38 +80,25 @@ static http_connection *enter(hpc_http *h, int fd, const hpc_listener *l)
     return NULL;
 }
 
-static void leave(hpc_http *h, int fd)
-{
-    pthread_mutex_lock(&h->lock);
-    http_connection *c = http_connection_of(h, fd);
-    if (c) *c = (http_connection){.fd = -1};
-    pthread_mutex_unlock(&h->lock);
-}
-
 static void admit_connection(hpc_http *h, int fd, const hpc_listener *l,
                              const struct sockaddr_storage *address, socklen_t n)
 {
-    struct epoll_event e = {.events = EPOLLRDHUP | EPOLLET};
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
     if (!is_of_this_user(fd, l)) {
-        turn_away(fd, "403 Forbidden",
-                  "{\"error\":{\"code\":403,\"message\":\"the server is of another user\","
-                  "\"type\":\"permission_error\"}}");
+        http_turn_away(fd, 403, "Forbidden", "the server is of another user");
         close(fd);
         return;
     }
     pthread_mutex_lock(&h->lock);
-    const http_connection *c = enter(h, fd, l);
+    const http_connection *c = enter(h, fd, l, address, n);
     e.data.u64 = c ? c->id : 0;
     pthread_mutex_unlock(&h->lock);
     if (!c) {
-        turn_away(fd, "503 Service Unavailable\r\nRetry-After: 1",
-                  "{\"error\":{\"code\":503,\"message\":\"too many connections\","
-                  "\"type\":\"unavailable_error\"}}");
+        http_turn_away(fd, 503, "Service Unavailable", "too many connections");
         close(fd);
         return;
     }
     epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
-    if (!h->library->add(h->daemon, fd, (const struct sockaddr *)address, n)) leave(h, fd);
 }
 
 static void accept_all(hpc_http *h, const hpc_listener *l)
@@ -129,6 +129,7 @@ static bool has_left(const http_connection *c, uint32_t events)
 static void notice(hpc_http *h, uint64_t id, uint32_t events)
 {
     hpc_http_request *r = NULL;
+    if (http_first_look(h, id, events)) return;
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
@@ -155,6 +156,9 @@ static void end_slow(hpc_http *h)
         (void)!send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         shutdown(c->fd, SHUT_RDWR);
         c->receive_by_ns = 0;
+        if (!c->waits) continue;
+        close(c->fd);
+        *c = (http_connection){.fd = -1};
     }
     pthread_mutex_unlock(&h->lock);
 }
@@ -300,6 +304,8 @@ void hpc_http_close(hpc_http *h)
     if (!h) return;
     for (int k = 0; k < 2; k++) hpc_listener_close(&h->listener[k]);
     if (h->daemon) h->library->close(h->daemon);
+    for (int k = 0; h->connection && k < h->o.connections; k++)
+        if (h->connection[k].id != 0 && h->connection[k].waits) close(h->connection[k].fd);
     if (h->epoll >= 0) close(h->epoll);
     pthread_mutex_destroy(&h->lock);
     hpc_free(h->connection);

@@ -60,6 +60,9 @@ void hpc_http_label(hpc_http_request *r, const char *label);
 void hpc_http_set_user(hpc_http_request *r, void *user);
 void *hpc_http_user(hpc_http_request *r);
 
+/* One more header of the answer, before it begins. `name` is a static string; a copy of `value` is
+ * kept. */
+void hpc_http_header(hpc_http_request *r, const char *name, const char *value);
 /* The answer: whole, or begun, added to and ended. `type`: of the content, a static string. */
 void hpc_http_answer(hpc_http_request *r, int status, const char *type, const hpc_buf *body);
 void hpc_http_begin(hpc_http_request *r, const char *type);

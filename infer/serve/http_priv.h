@@ -10,9 +10,12 @@
 typedef struct http_connection {
     uint64_t id; /* 0: free */
     int fd;
-    bool local;                /* a Unix socket */
-    bool loopback;             /* its other end is of this kernel */
-    bool begun;                /* a request has been received */
+    bool local;    /* a Unix socket */
+    bool loopback; /* its other end is of this kernel */
+    bool begun;    /* a request has been received */
+    bool waits;    /* for the first word; the library does not have it yet */
+    struct sockaddr_storage address;
+    socklen_t address_bytes;
     int64_t receive_by_ns;     /* when its first request has to be complete; 0: no limit */
     hpc_http_request *request; /* the one in progress */
 } http_connection;
@@ -53,6 +56,8 @@ struct hpc_http_request {
     bool ready, streams, ended;
     int status;
     const char *type;
+    const char *header; /* one more; NULL: none */
+    char header_value[48];
     hpc_buf out;
     size_t sent, sent_before; /* of out; and bytes that left it */
 };
@@ -60,9 +65,17 @@ struct hpc_http_request {
 /* ---- requests (http_request.c): what the library calls ---- */
 extern const hpc_httpd_calls http_calls;
 void http_request_leave(hpc_http_request *r); /* its client left */
+const char *http_type_of_error(int status);
 
 /* ---- connections (http.c) ---- */
 http_connection *http_connection_of(hpc_http *h, int fd); /* with the lock */
+/* Answers a connection that the library never gets. Best effort: it does not wait. */
+void http_turn_away(int fd, int status, const char *reason, const char *text);
+
+/* ---- first words (http_first.c) ---- */
+/* Gives a connection that waits to the library once its request begins with a method; answers
+ * others with 400. True: it waited. */
+bool http_first_look(hpc_http *h, uint64_t id, uint32_t events);
 
 /* ---- admission (admit.c) ---- */
 /* A status and *why, or 0. */

@@ -76,6 +76,14 @@ static void wake(hpc_http_request *r)
     r->h->library->wake(r->x);
 }
 
+void hpc_http_header(hpc_http_request *r, const char *name, const char *value)
+{
+    pthread_mutex_lock(&r->lock);
+    r->header = name;
+    snprintf(r->header_value, sizeof r->header_value, "%s", value);
+    pthread_mutex_unlock(&r->lock);
+}
+
 void hpc_http_answer(hpc_http_request *r, int status, const char *type, const hpc_buf *body)
 {
     pthread_mutex_lock(&r->lock);
@@ -121,12 +129,13 @@ void hpc_http_end(hpc_http_request *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-static const char *type_of_error(int status)
+const char *http_type_of_error(int status)
 {
     switch (status) {
     case 401: return "authentication_error";
     case 403: return "permission_error";
     case 404: return "not_found_error";
+    case 409: return "conflict_error";
     case 500: return "server_error";
     case 501: return "not_supported_error";
     case 503: return "unavailable_error";
@@ -142,7 +151,7 @@ void hpc_http_error(hpc_http_request *r, int status, const char *text)
     hpc_json_open(&w, "error", '{');
     hpc_json_put_int(&w, "code", status);
     hpc_json_put_text(&w, "message", text);
-    hpc_json_put_text(&w, "type", type_of_error(status));
+    hpc_json_put_text(&w, "type", http_type_of_error(status));
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_http_answer(r, status, HPC_HTTP_JSON, &out);
@@ -231,13 +240,13 @@ static void body(void *request, const char *data, size_t n)
 /* With the request's lock. */
 static bool send_answer(hpc_http_request *r)
 {
-    const hpc_httpd_header header[HPC_HTTPD_HEADERS] = {{"Content-Type", r->type},
-                                                        {"Cache-Control", "no-store"},
-                                                        {"X-Content-Type-Options", "nosniff"},
-                                                        {r->status == 503   ? "Retry-After"
-                                                         : r->status == 401 ? "WWW-Authenticate"
-                                                                            : NULL,
-                                                         r->status == 503 ? "1" : "Bearer"}};
+    hpc_httpd_header header[HPC_HTTPD_HEADERS] = {{"Content-Type", r->type},
+                                                  {"Cache-Control", "no-store"},
+                                                  {"X-Content-Type-Options", "nosniff"}};
+    int n = 3;
+    if (r->status == 503) header[n++] = (hpc_httpd_header){"Retry-After", "1"};
+    if (r->status == 401) header[n++] = (hpc_httpd_header){"WWW-Authenticate", "Bearer"};
+    if (r->header) header[n++] = (hpc_httpd_header){r->header, r->header_value};
     if (r->streams) return r->h->library->stream(r->x, (unsigned)r->status, header);
     r->sent = r->out.n;
     return r->h->library->answer(r->x, (unsigned)r->status, header, r->out.data, r->out.n);

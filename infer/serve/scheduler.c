@@ -276,6 +276,7 @@ static hpc_job_view view_of(const scheduler_job *j, int64_t now)
     return (hpc_job_view){.id = j->id,
                           .client = j->o.client,
                           .state = state,
+                          .slot = j->slot,
                           .prompt_n = j->prompt_n,
                           .prompt_done = j->done_n > 0 ? j->done_n : 0,
                           .reused_n = j->reused_n,

@@ -31,6 +31,7 @@ typedef struct hpc_job_token {
     float logprob;              /* under the model, before sampling options change it */
     const hpc_alternative *top; /* [top_n]: the likeliest tokens, for the call */
     int64_t top_n;
+    int64_t slot; /* where the job runs */
 } hpc_job_token;
 
 typedef enum hpc_job_finish {
@@ -51,6 +52,7 @@ typedef struct hpc_job_result {
     int64_t reused_n;       /* tokens of the prompt found in the cache, in memory or on disk */
     int64_t computed_n;     /* tokens of the prompt computed for this job */
     int64_t made_n;         /* new tokens, without the stop token */
+    int64_t slot;           /* where it ran, from 0; -1: it never ran */
     int64_t queue_ns;       /* from submission until the engine took the job */
     int64_t prompt_ns;      /* from there until the first token */
     int64_t decode_ns;      /* from the first token until the end */
@@ -122,7 +124,8 @@ typedef struct hpc_scheduler_backend {
     int (*step)(void *e, const hpc_engine_step_options *o, bool *busy);
     /* Tokens at the beginning of a prompt that are in the cache. */
     int64_t (*cached)(const void *e, const int32_t *token, int64_t n);
-    int64_t (*now_ns)(void *user); /* the clock of budgets and limits */
+    int64_t (*now_ns)(void *user);              /* the clock of budgets and limits */
+    hpc_engine_counts (*counts)(const void *e); /* of drafts; NULL: none */
     /* NULL: what affinity and the cgroup's quota allow. */
     int (*cores)(void *user);
     /* As in engine.h. May be NULL: there is no KV cache on disk. */
@@ -182,6 +185,7 @@ typedef struct hpc_job_view { /* no text and no tokens */
     int64_t id;
     uint64_t client;
     hpc_job_state state;
+    int64_t slot;                  /* below the view's `slots`; -1: it waits */
     int64_t prompt_n, prompt_done; /* done: computed or reused */
     int64_t reused_n, made_n, most;
     int64_t age_ns; /* since submission */
@@ -196,6 +200,9 @@ typedef struct hpc_scheduler_view {
     /* Totals since open. */
     int64_t accepted, rejected, finished, cancelled, failed; /* cancelled: or superseded */
     int64_t prompt_computed, prompt_reused, made, steps, dropped;
+    int64_t steps_running;                        /* jobs that ran, summed over steps */
+    int64_t longest;                              /* tokens of the longest prompt with its answer */
+    int64_t drafts, draft_tokens, draft_accepted; /* speculative decoding */
     int64_t prompt_ns, decode_ns; /* of steps that computed prompts, and of the other steps */
     double prompt_rate;           /* tokens per second, measured lately; 0: not yet */
     double step_ms;               /* of steps without prompts, measured lately; 0: not yet */

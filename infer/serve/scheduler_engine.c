@@ -40,6 +40,11 @@ static int64_t cached(const void *e, const int32_t *token, int64_t n)
     return hpc_engine_cached(e, token, n);
 }
 
+static hpc_engine_counts counts(const void *e)
+{
+    return hpc_engine_counts_of(e);
+}
+
 static int64_t now_ns(void *user)
 {
     (void)user;
@@ -73,6 +78,7 @@ const hpc_scheduler_backend scheduler_engine_backend = {.open = open_engine,
                                                         .cancel = cancel,
                                                         .step = step,
                                                         .cached = cached,
+                                                        .counts = counts,
                                                         .now_ns = now_ns,
                                                         .cache_identity = cache_identity,
                                                         .cache_export = cache_export,

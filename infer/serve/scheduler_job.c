@@ -64,6 +64,7 @@ int scheduler_job_create(scheduler_job **out, hpc_scheduler *s, const hpc_job *o
     j->o = *o;
     j->o.token = NULL, j->o.drop = NULL, j->o.stop = NULL, j->o.bias = NULL;
     j->s = s;
+    j->slot = -1;
     j->cost = j->prompt_n = o->n;
     j->submitted_ns = scheduler_now(s);
     if (o->document) j->document = hpc_hash_wide(o->document, strlen(o->document));
@@ -132,7 +133,7 @@ static int token_made(void *user, int32_t token, float logprob)
     pthread_mutex_unlock(&s->lock);
     if (unwanted || j->o.most == 0) return 1;
     const hpc_job_token t = {
-        .token = token, .logprob = logprob, .top = j->top, .top_n = j->o.top_n};
+        .token = token, .logprob = logprob, .top = j->top, .top_n = j->o.top_n, .slot = j->slot};
     if (j->o.token_made && j->o.token_made(j->o.user, &t)) return 1;
     j->late = j->o.predict_ms > 0 && now - j->first_ns >= j->o.predict_ms * 1000000;
     return j->late;
@@ -216,6 +217,7 @@ static hpc_job_result result_of(const scheduler_job *j, int64_t now)
     int64_t done = j->done_n > 0 ? j->done_n : 0, given = j->given ? j->given_ns : now;
     int64_t first = j->first_ns > 0 ? j->first_ns : now;
     return (hpc_job_result){.stop_token = -1,
+                            .slot = j->slot,
                             .prompt_n = j->prompt_n,
                             .dropped_n = j->dropped_n,
                             .reused_n = j->reused_n,
@@ -228,6 +230,8 @@ static hpc_job_result result_of(const scheduler_job *j, int64_t now)
 
 static void count(hpc_scheduler *s, const hpc_job_result *r)
 {
+    int64_t tokens = r->reused_n + r->computed_n + r->made_n;
+    if (tokens > s->total.longest) s->total.longest = tokens;
     bool unwanted = r->finish == HPC_JOB_CANCELLED || r->finish == HPC_JOB_SUPERSEDED;
     s->total.cancelled += unwanted;
     s->total.failed += r->finish == HPC_JOB_ERROR;

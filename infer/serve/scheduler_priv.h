@@ -26,6 +26,7 @@ typedef struct scheduler_job {
     bool unwanted, stopped; /* stopped: the engine knows that it is not wanted */
     bool late;              /* predict_ms passed */
     int64_t engine_id;
+    int64_t slot; /* -1: not given */
 
     /* When the client and the document were served last; prompt_turn: by a chunk. */
     int64_t client_turn, document_turn, prompt_turn;
@@ -61,7 +62,8 @@ struct hpc_scheduler {
     hpc_scheduler_view total; /* totals and `loaded`; no jobs */
 
     /* of the engine thread */
-    void *engine; /* NULL: not loaded */
+    void *engine;              /* NULL: not loaded */
+    hpc_engine_counts counted; /* of this engine, in the totals */
     hpc_error load_error;
     int64_t failed_ns;  /* when loading failed; 0: it did not */
     bool choice_failed; /* in this step a request ended with an error of its own */

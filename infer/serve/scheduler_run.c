@@ -62,6 +62,7 @@ static bool load(hpc_scheduler *s)
         return false;
     }
     s->failed_ns = 0;
+    s->counted = (hpc_engine_counts){0};
     s->saved = true;
     s->busy_ns = hpc_clock_ns();
     note_loaded(s);
@@ -138,6 +139,17 @@ static scheduler_job *take_next(hpc_scheduler *s)
     return j;
 }
 
+/* The first that no other job uses. One that was stopped ends before the next step. */
+static int64_t free_slot(const hpc_scheduler *s)
+{
+    for (int64_t slot = 0;; slot++) {
+        bool used = false;
+        for (int64_t k = 0; k < s->n && !used; k++)
+            used = s->job[k]->given && !s->job[k]->stopped && s->job[k]->slot == slot;
+        if (!used) return slot;
+    }
+}
+
 /* False: it was cancelled meanwhile. */
 static bool mark_given(hpc_scheduler *s, scheduler_job *j)
 {
@@ -145,6 +157,7 @@ static bool mark_given(hpc_scheduler *s, scheduler_job *j)
     bool wanted = !j->unwanted;
     if (wanted) {
         scheduler_leave_queue(s, j);
+        j->slot = free_slot(s);
         j->given = true;
         s->given_n++;
     }
@@ -198,11 +211,24 @@ static hpc_engine_step_options plan(hpc_scheduler *s, bool *decodes)
     return o;
 }
 
-static void note_step(hpc_scheduler *s, int64_t ns, bool decodes)
+/* With the lock. */
+static void count_drafts(hpc_scheduler *s)
+{
+    if (!s->backend.counts) return;
+    const hpc_engine_counts now = s->backend.counts(s->engine);
+    s->total.drafts += now.drafts - s->counted.drafts;
+    s->total.draft_tokens += now.guessed - s->counted.guessed;
+    s->total.draft_accepted += now.right - s->counted.right;
+    s->counted = now;
+}
+
+static void note_step(hpc_scheduler *s, int64_t ns, bool decodes, int64_t running)
 {
     pthread_mutex_lock(&s->lock);
     scheduler_measure(s, ns, s->step_prompt, decodes);
     s->total.steps++;
+    s->total.steps_running += running;
+    count_drafts(s);
     *(s->step_prompt > 0 ? &s->total.prompt_ns : &s->total.decode_ns) += ns;
     pthread_mutex_unlock(&s->lock);
 }
@@ -223,6 +249,7 @@ static void step(hpc_scheduler *s)
     const hpc_engine_step_options o = plan(s, &decodes);
     s->step_prompt = 0;
     s->choice_failed = false;
+    const int64_t running = s->given_n; /* of this thread alone while jobs are given */
     int64_t begin = scheduler_now(s);
     int rc = s->backend.step(s->engine, &o, &busy);
     if (rc < 0 && !s->choice_failed) {
@@ -230,7 +257,7 @@ static void step(hpc_scheduler *s)
         return;
     }
     hpc_error_clear();
-    note_step(s, scheduler_now(s) - begin, decodes);
+    note_step(s, scheduler_now(s) - begin, decodes, running);
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */

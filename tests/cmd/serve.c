@@ -100,6 +100,7 @@ static void wrong_options_are_rejected_in_one_line(void **state)
     hpc_test_refuses(o, f->root, "serve --http example.org:1", "numeric address");
     hpc_test_refuses(o, f->root, "serve --http 0.0.0.0:0", "--token-file");
     hpc_test_refuses(o, f->root, "serve --unix @s --model @none", "none");
+    hpc_test_refuses(o, f->root, "serve --unix @s --disable all", "--disable all");
     hpc_test_refuses(o, f->root, "serve --unix @s --token-file @none", "--token-file");
     test_ok(hpc_file_save(hpc_test_path(path, f, "token"), "secret-token\n", 13));
     assert_int_equal(chmod(path, 0644), 0);

@@ -8,93 +8,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "infer/serve/api.h"
-#include "tests/serve/web.h"
-
-#define PILOT  "pilot/pilot.gguf"
-#define PREFIX "#include <stdio.h>\\nint sum(int n, const int *x)\\n{\\n    int s = 0;\\n"
-#define SUFFIX "\\n    return s;\\n}\\n"
-
-typedef struct fixture {
-    web w;
-    hpc_api *a;
-    hpc_buf log;
-    pthread_mutex_t lock;
-    char reply[WEB_REPLY];
-} fixture;
-
-static void take_log(void *user, const char *line)
-{
-    fixture *f = user;
-    pthread_mutex_lock(&f->lock);
-    hpc_buf_printf(&f->log, "%s\n", line);
-    pthread_mutex_unlock(&f->lock);
-}
-
-/* Both the API and the log get `user`: handlers are wrapped. */
-static void handle(void *user, hpc_http_request *r)
-{
-    hpc_api_handle(((fixture *)user)->a, r);
-}
-
-static void gone(void *user, hpc_http_request *r)
-{
-    hpc_api_gone(((fixture *)user)->a, r);
-}
-
-static fixture *open_fixture(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    hpc_api_options o = HPC_API_DEFAULTS;
-    f->w.o = (hpc_http_options)HPC_HTTP_DEFAULTS;
-    pthread_mutex_init(&f->lock, NULL);
-    o.version = "test";
-    o.model_name = "pilot";
-    o.scheduler.engine = (hpc_engine_options){.model = PILOT,
-                                              .threads = 1,
-                                              .weights = HPC_DTYPE_N,
-                                              .cache_tokens = 8192,
-                                              .requests = 4,
-                                              .guess = 11};
-    test_ok(hpc_api_open(&f->a, &o));
-    f->w.o.handle = handle;
-    f->w.o.gone = gone;
-    f->w.o.log = take_log;
-    f->w.o.user = f;
-    web_open(&f->w, *state);
-    return f;
-}
-
-static void close_fixture(fixture *f)
-{
-    web_close(&f->w);
-    hpc_api_close(f->a);
-    hpc_buf_release(&f->log);
-    free(f);
-}
-
-static const char *ask(fixture *f, int status, const char *line, const char *body)
-{
-    const int found = web_ask(f->reply, &f->w, line, body);
-    if (found != status) print_message("%s\n", f->reply);
-    assert_int_equal(found, status);
-    const char *text = strstr(f->reply, "\r\n\r\n");
-    assert_non_null(text);
-    return text + 4;
-}
-
-/* A text of an answer; the caller frees it. */
-static char *text_of(const char *json, const char *list, const char *key)
-{
-    hpc_json *root;
-    const char *text;
-    test_ok(hpc_json_parse(&root, json, strlen(json), "answer"));
-    const hpc_json *o = list ? hpc_json_at(hpc_json_get(root, list), 0) : root;
-    test_ok(hpc_json_text(&text, hpc_json_get(o, key), key));
-    char *copy = strdup(text);
-    hpc_json_free(root);
-    return copy;
-}
+#include "model/files.h"
+#include "tests/serve/served.h"
 
 /* ---- llama.cpp ------------------------------------------------------------------------------ */
 
@@ -193,30 +108,20 @@ static void tokens_and_text_give_the_same_completion(void **state)
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* The texts of `data:` events together. */
-static void join_events(char *out, const char *stream, const char *list, const char *key)
-{
-    out[0] = '\0';
-    for (const char *at = stream; (at = strstr(at, "data: {"));) {
-        const char *end = strstr(at, "\n\n");
-        assert_non_null(end);
-        hpc_json *root;
-        const char *text = "";
-        test_ok(hpc_json_parse(&root, at + 6, (size_t)(end - at - 6), "event"));
-        const hpc_json *o = list ? hpc_json_at(hpc_json_get(root, list), 0) : root;
-        if (hpc_json_kind_of(hpc_json_get(o, key)) == HPC_JSON_TEXT)
-            test_ok(hpc_json_text(&text, hpc_json_get(o, key), key));
-        strcat(out, text);
-        hpc_json_free(root);
-        at = end;
-    }
-}
-
 static void streams_equal_whole_answers(void **state)
 {
     static const struct {
         const char *line, *body, *list, *key;
-    } cases[] = {{"POST /completion", "\"prompt\":\"int main(\",\"n_predict\":24,\"seed\":3", NULL,
+    } cases[] = {{"POST /infill",
+                  "\"input_prefix\":\"" PREFIX "\",\"input_suffix\":\"" SUFFIX
+                  "\",\"prompt\":\"    for (int i\",\"n_predict\":64",
+                  NULL, "content"},
+                 /* The model repeats itself here, and the rules sample again. */
+                 {"POST /infill",
+                  "\"input_prefix\":\"int sum(int n, const int *x)\\n{\\n    int s = 0;\\n\","
+                  "\"input_suffix\":\"\\n\",\"n_predict\":64",
+                  NULL, "content"},
+                 {"POST /completion", "\"prompt\":\"int main(\",\"n_predict\":24,\"seed\":3", NULL,
                   "content"},
                  {"POST /v1/completions", "\"prompt\":\"int main(\",\"max_tokens\":24,\"seed\":3",
                   "choices", "text"}};
@@ -228,15 +133,7 @@ static void streams_equal_whole_answers(void **state)
         char *whole = text_of(ask(f, 200, cases[k].line, body), cases[k].list, cases[k].key);
         assert_true(whole[0] != '\0');
         snprintf(body, sizeof body, "{%s,\"stream\":true}", cases[k].body);
-        /* HTTP/1.0 has no chunks in between. */
-        int fd = web_connect(&f->w);
-        char head[256];
-        snprintf(head, sizeof head, "%s HTTP/1.0\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
-                 cases[k].line, strlen(body));
-        web_say(fd, head);
-        web_say(fd, body);
-        web_read(f->reply, fd, NULL);
-        close(fd);
+        ask_stream(f, cases[k].line, body);
         assert_non_null(strstr(f->reply, "text/event-stream"));
         join_events(joined, f->reply, cases[k].list, cases[k].key);
         assert_string_equal(joined, whole);
@@ -286,6 +183,8 @@ static void all_protocols_give_the_same_completion(void **state)
         free(text);
     }
     free(first);
+    assert_non_null(strstr(ask(f, 200, "POST /api/generate", "{\"model\":\"m\",\"stream\":false}"),
+                           "\"done\":true,\"done_reason\":\"load\""));
     assert_non_null(strstr(ask(f, 200, "POST /fim/completions",
                                "{\"prompt\":\"int main(\",\"suffix\":\"\",\"max_tokens\":4}"),
                            "\"message\":{\"role\":\"assistant\""));
@@ -301,11 +200,90 @@ static void facts_have_the_keys_that_clients_read(void **state)
     assert_non_null(strstr(ask(f, 200, "GET /props", ""), "{\"n_ctx\":"));
     assert_non_null(strstr(ask(f, 200, "GET /slots", ""), "\"is_processing\":false"));
     assert_non_null(strstr(ask(f, 200, "GET /metrics", ""), "llamacpp:tokens_predicted_total 0"));
-    assert_non_null(strstr(ask(f, 200, "POST /api/show", "{}"), ".Suffix"));
+    assert_non_null(strstr(ask(f, 200, "POST /api/show", "{}"),
+                           "\"template\":\"<fim_prefix>{{ .Prompt }}<fim_suffix>{{ .Suffix }}"
+                           "<fim_middle>\""));
     assert_non_null(strstr(ask(f, 200, "GET /api/tags", ""), "\"name\":\"pilot\""));
     assert_non_null(strstr(ask(f, 200, "GET /api/version", ""), "\"version\""));
     assert_non_null(strstr(ask(f, 200, "GET /v1/health", ""), "\"git_describe\""));
     ask(f, 200, "POST /v1/events", "{}");
+    close_fixture(f);
+}
+
+static void facts_are_those_of_the_model(void **state)
+{
+    hpc_model_files *files;
+    char expected[160];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    test_ok(hpc_model_files_open(&files, PILOT));
+    const hpc_model_config *c = hpc_model_files_config(files);
+    const char *text = ask(f, 200, "POST /api/show", "{}");
+    snprintf(expected, sizeof expected,
+             "\"general.architecture\":\"%s\",\"general.parameter_count\":%lld,", c->family,
+             (long long)hpc_model_config_params(c));
+    assert_non_null(strstr(text, expected));
+    snprintf(expected, sizeof expected, "\"%s.context_length\":%lld", c->family,
+             (long long)c->positions);
+    assert_non_null(strstr(text, expected));
+    assert_null(strstr(text, ":\"\"")); /* no empty values */
+    text = ask(f, 200, "GET /v1/health", "");
+    assert_non_null(strstr(text, "\"git_describe\":\"test\""));
+    assert_null(strstr(text, ":\"\""));
+    text = ask(f, 200, "GET /api/tags", "");
+    snprintf(expected, sizeof expected, "\"family\":\"%s\"", c->family);
+    assert_non_null(strstr(text, expected));
+    assert_null(strstr(text, "\"size\":0"));
+    hpc_model_files_close(files);
+    close_fixture(f);
+}
+
+static void names_and_hidden_paths_are_options(void **state)
+{
+    hpc_api_options o = HPC_API_DEFAULTS;
+    WEB_NEEDS_LIBRARY();
+    o.aliases = "b,a";
+    o.tags = "fim";
+    o.no_slots = o.no_metrics = true;
+    o.predict = 3;
+    fixture *f = open_fixture_with(state, o);
+    const char *text = ask(f, 200, "GET /v1/models", "");
+    assert_non_null(strstr(text, "\"aliases\":[\"b\",\"a\"],\"tags\":[\"fim\"]"));
+    ask(f, 200, "GET /v1/models/b", "");
+    ask(f, 404, "GET /v1/models/c", "");
+    ask(f, 501, "GET /slots", "");
+    ask(f, 501, "GET /metrics", "");
+    text = ask(f, 200, "POST /completion", "{\"prompt\":\"int main(\",\"ignore_eos\":true}");
+    assert_non_null(strstr(text, "\"tokens_predicted\":3"));
+    close_fixture(f);
+}
+
+static void metrics_count_tokens_of_answers(void **state)
+{
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    for (int k = 0; k < 2; k++)
+        ask(f, 200, "POST /completion",
+            "{\"prompt\":\"int sum(int n, const int *x) { int s = 0; for (int k = 0; k < n; k++) s "
+            "+= x[k]; return s; }\",\"n_predict\":8,"
+            "\"ignore_eos\":true}");
+    const char *text = ask(f, 200, "GET /metrics", "");
+    assert_non_null(strstr(text, "llamacpp:tokens_predicted_total 16\n"));
+    assert_non_null(strstr(text, "# TYPE llamacpp:n_busy_slots_per_decode gauge\n"));
+    assert_non_null(strstr(text, "llamacpp:n_busy_slots_per_decode 1\n"));
+    assert_null(strstr(text, "prompt_tokens_cached_total 0\n"));
+    assert_non_null(strstr(f->reply, "Process-Start-Time-Unix: "));
+    close_fixture(f);
+}
+
+static void pieces_of_characters_are_bytes(void **state)
+{
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    const char *text = ask(f, 200, "POST /tokenize",
+                           "{\"content\":\"int \xf0\x9f\xa4\x97\",\"with_pieces\":true}");
+    assert_non_null(strstr(text, "\"piece\":\"int\""));
+    assert_non_null(strstr(text, "\"piece\":[240]"));
     close_fixture(f);
 }
 
@@ -372,6 +350,10 @@ int main(void)
                                        WITH_FOLDER(streams_equal_whole_answers),
                                        WITH_FOLDER(all_protocols_give_the_same_completion),
                                        WITH_FOLDER(facts_have_the_keys_that_clients_read),
+                                       WITH_FOLDER(facts_are_those_of_the_model),
+                                       WITH_FOLDER(names_and_hidden_paths_are_options),
+                                       WITH_FOLDER(metrics_count_tokens_of_answers),
+                                       WITH_FOLDER(pieces_of_characters_are_bytes),
                                        WITH_FOLDER(leaving_clients_free_their_slots),
                                        WITH_FOLDER(neither_log_nor_metrics_contain_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);

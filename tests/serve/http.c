@@ -274,6 +274,37 @@ static void slow_requests_get_408(void **state)
     close_fixture(f);
 }
 
+static void nonsense_gets_400(void **state)
+{
+    static const char *const parts[] = {
+        "GARBAGE\r\n\r\n",
+        "GET\r\n\r\n",
+        "\r\n\r\n\r\n/health\r\n",
+        "\x16\x03\x01\x02 \x01",
+        "GET /health\r\n\r\n",
+        "GET /health FOO/1.1\r\n" LOCAL "\r\n",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state, defaults);
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        int fd = web_connect(&f->w);
+        web_say(fd, parts[k]);
+        assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 400);
+        close(fd);
+    }
+    /* Empty lines and a request in pieces are fine. */
+    int fd = web_connect(&f->w);
+    web_say(fd, "\r\nG");
+    poll(NULL, 0, 20);
+    web_say(fd, "ET /now HTTP/1.1\r\nConnection: close\r\n" LOCAL "\r\n");
+    assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 200);
+    close(fd);
+    /* A client that leaves without a word frees its connection. */
+    for (int k = 0; k < 100; k++) close(web_connect(&f->w));
+    assert_int_equal(web_ask(f->reply, &f->w, "GET /now", ""), 200);
+    close_fixture(f);
+}
+
 static void connections_beyond_the_limit_get_503(void **state)
 {
     hpc_http_options o = defaults;
@@ -430,6 +461,7 @@ int main(void)
                                        WITH_FOLDER(address_of_other_machines_needs_a_token),
                                        WITH_FOLDER(limits_have_their_status),
                                        WITH_FOLDER(slow_requests_get_408),
+                                       WITH_FOLDER(nonsense_gets_400),
                                        WITH_FOLDER(connections_beyond_the_limit_get_503),
                                        WITH_FOLDER(notices_clients_that_leave),
                                        WITH_FOLDER(half_closed_clients_get_their_answer),
