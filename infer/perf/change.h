@@ -129,6 +129,15 @@ int hpc_perf_reader_create(hpc_perf_reader **out, hpc_git *g, const hpc_perf_lim
  * hpc_perf_program_has takes it. Without this call no file is left aside. */
 void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p);
 void hpc_perf_reader_free(hpc_perf_reader *r);
+/* A file of the working tree. */
+typedef struct hpc_perf_text {
+    const char *path; /* from the root of the repository */
+    const char *text; /* NULL: the file does not exist */
+    size_t n;
+} hpc_perf_text;
+/* From now on a head of zero stands for the base with these files, which are borrowed. Call once.
+ * A file that is in neither gives HPC_E_ARG when the change is read. */
+int hpc_perf_reader_set_work(hpc_perf_reader *r, const hpc_perf_text *file, int64_t n);
 /* Replaces out by what differs from base to head. A zero id stands for nothing at all: give it as
  * base for the first commit of a history; for a merge give its first parent. Functions are paired
  * over all files: by place and name, by content, by name, by likeness; one that merely moved is not

@@ -31,12 +31,19 @@ static inline const perf_part *perf_part_of(const hpc_perf_source *s, int64_t fu
     const perf_kept *k = (const perf_kept *)(const void *)s;
     return &k->part[function < 0 ? s->f.n : function];
 }
+typedef struct perf_work_file { /* of the working tree */
+    const hpc_perf_text *file;
+    hpc_git_id id;   /* zero: it does not exist */
+    hpc_git_id base; /* its blob in the commit; zero: none */
+} perf_work_file;
 enum { PERF_SLOTS = 4096 };
 struct hpc_perf_reader {
     hpc_git *git;
     hpc_perf_limits limits;
     bool leaves_aside; /* files that the program does not contain */
     const hpc_perf_program *program;
+    perf_work_file *work; /* by path */
+    int64_t work_n;
     perf_kept *slot[PERF_SLOTS];
     size_t bytes;        /* of all that is kept */
     size_t change_bytes; /* of text, of this change */
@@ -50,6 +57,14 @@ int perf_cache_get(const hpc_perf_source **out, hpc_perf_reader *r, const hpc_gi
                    const char *path);
 void perf_cache_trim(hpc_perf_reader *r); /* forgets what this change did not use */
 void perf_cache_free(hpc_perf_reader *r);
+
+/* ---- worktree.c -------------------------------------------------------------------------------
+ */
+/* As hpc_git_diff into r->diff, with the files of the working tree as head. */
+int perf_work_diff(hpc_perf_reader *r, const hpc_git_id *base,
+                   bool (*want)(const char *path, void *user), void *user);
+/* The file with this id; NULL: the id is a blob's. */
+const hpc_perf_text *perf_work_find(const hpc_perf_reader *r, const hpc_git_id *id);
 
 /* ---- match.c: which is which ----------------------------------------------------------------- */
 /* Files of `diff` become those of out: what was renamed is one. */

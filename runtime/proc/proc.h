@@ -41,6 +41,7 @@ typedef struct hpc_proc_options {
     size_t output_bytes; /* kept of each stream; more output is discarded */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
+    const int *stop;     /* atomic; ends it when not 0, as the limit of time does; NULL: never */
     bool kept;           /* what leaves its group ends with it too, and all when we are gone */
     hpc_counter counter;
     hpc_sandbox sandbox;
@@ -55,6 +56,7 @@ typedef struct hpc_proc_result {
     int status;                                /* exit status, or -1 */
     int signal;                                /* that ended it, or 0 */
     bool timed_out;                            /* ended by us for its time */
+    bool stopped;                              /* ended by `stop` */
     bool cut;                                  /* more output than was kept */
     double seconds, cpu_seconds, user_seconds; /* of processors: of all that it waited for */
     int64_t peak_bytes;                        /* resident, of the largest process */
