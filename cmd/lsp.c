@@ -8,8 +8,8 @@
 #include "infer/serve/lsp.h"
 
 typedef struct lsp_options {
-    const char *model, *passages, *database;
-    bool no_complete, no_pragma, guard;
+    const char *model, *passages, *database, *cache;
+    bool no_complete, no_pragma, guard, perf;
     int64_t tokens, threads;
     double seconds, prompt_seconds;
 } lsp_options;
@@ -48,6 +48,17 @@ static const hpc_option option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(lsp_options, no_pragma),
      .help = "No diagnostics, fixes and hover for loops."},
+    {.name = "perf",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, perf),
+     .help = "Predict on save how the changes of a file since HEAD affect performance, as "
+             "`hpccoder perf predict --file` does."},
+    {.name = "cache-dir",
+     .kind = HPC_TEXT,
+     .offset = offsetof(lsp_options, cache),
+     .argument = "DIR",
+     .help = "Keep the key-value cache in DIR, up to 2 GiB and for a week, so that a new session "
+             "starts with it. Its files depend on the text of prompts."},
     {.name = "max-tokens",
      .letter = 'n',
      .kind = HPC_INT,
@@ -95,7 +106,11 @@ static int run(void *options, int argc, char **argv)
                          .completion_tokens = o->tokens,
                          .completion_seconds = o->seconds,
                          .prompt_seconds = o->prompt_seconds,
-                         .guard = o->guard};
+                         .completes = !o->no_complete,
+                         .program = "/proc/self/exe",
+                         .cache_folder = o->cache,
+                         .guard = o->guard,
+                         .perf = o->perf};
     hpc_checker *checker = NULL;
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: lsp takes no arguments", argv[0]);
@@ -133,7 +148,10 @@ const hpc_command hpc_cmd_lsp = {
         "It offers inline completions, and the same as completion items for older clients; a "
         "verdict on each loop as a diagnostic, with its evidence; fixes that insert OpenMP "
         "directives, for one loop (quickfix) or the file (source.fixAll.hpccoder), equal to those "
-        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop.\n\n"
+        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop. With --perf, "
+        "or the setting `perf`, diagnostics on changed functions state a probable effect on "
+        "performance after each save. docs/editors.md lists the settings that an editor may "
+        "send.\n\n"
         "A new inline completion supersedes the earlier ones of its document, which are answered "
         "with null. The model is loaded on the first completion, and unloaded after 15 minutes "
         "without one. It runs at low priority on the cores that the affinity mask and the CPU "

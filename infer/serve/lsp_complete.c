@@ -11,7 +11,7 @@
 #include "infer/serve/complete_port.h"
 #include "infer/serve/lsp_priv.h"
 
-enum { UNLOAD_MS = 15 * 60 * 1000 };
+enum { UNLOAD_MS = 15 * 60 * 1000, SHOWN_AFTER_MS = 500 };
 
 struct lsp_completer {
     hpc_model_files *files;
@@ -19,6 +19,7 @@ struct lsp_completer {
     hpc_scheduler_port *port;
     hpc_completer *completer; /* NULL: the model cannot be loaded */
     hpc_passages *passages;
+    lsp_settings loaded; /* the settings that it was opened with */
 };
 
 void lsp_completer_free(lsp_server *s)
@@ -33,12 +34,20 @@ void lsp_completer_free(lsp_server *s)
     s->completer = NULL;
 }
 
-static int open_model(struct lsp_completer *c, const hpc_engine_options *engine)
+static int open_model(struct lsp_completer *c, const hpc_lsp_options *lsp)
 {
-    hpc_scheduler_options o = {.engine = *engine, .low_priority = true, .unload_ms = UNLOAD_MS};
+    hpc_scheduler_options o = {.engine = lsp->engine,
+                               .low_priority = true,
+                               .unload_ms = UNLOAD_MS,
+                               .kv_folder = lsp->cache_folder};
+    hpc_engine_options *engine = &o.engine;
     int rc;
+    engine->model = c->loaded.model;
+    engine->threads = (int)c->loaded.threads;
+    if (c->loaded.tokens > lsp->completion_tokens)
+        engine->cache_tokens += c->loaded.tokens - lsp->completion_tokens;
     TRY(hpc_model_files_open(&c->files, engine->model));
-    o.engine.files = c->files;
+    engine->files = c->files;
     TRY(hpc_scheduler_open(&c->scheduler, &o));
     TRY(hpc_scheduler_load(c->scheduler));
     TRY(hpc_scheduler_port_open(&c->port, c->scheduler, &(hpc_job){.client = 1}));
@@ -47,20 +56,46 @@ out:
     return rc;
 }
 
-/* Once. A failure is shown once, and later requests are answered with null. */
-static int load(lsp_server *s)
+/* The index of the model of the command line; for another one FILE.passages next to FILE.gguf. */
+static void open_passages(lsp_server *s)
 {
+    const char *model = s->completer->loaded.model;
+    char beside[PATH_MAX + 16];
+    const char *dot = strrchr(model, '.'), *path = s->o->passages;
+    if (!s->o->engine.model || strcmp(model, s->o->engine.model) != 0) {
+        snprintf(beside, sizeof beside, "%.*s.passages", (int)(dot ? dot - model : 0), model);
+        path = dot && hpc_file_exists(beside) ? beside : NULL;
+    }
+    if (!path || hpc_passages_open(&s->completer->passages, path) >= 0) return;
+    lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
+    hpc_error_clear();
+}
+
+static bool is_current(const lsp_settings *loaded, const lsp_settings *now)
+{
+    return strcmp(loaded->model, now->model) == 0 && loaded->threads == now->threads &&
+           loaded->tokens >= now->tokens;
+}
+
+/* Once for each model and number of threads. A failure is shown once, and later requests are
+ * answered with null. */
+static int load(lsp_server *s, const lsp_settings *now)
+{
+    int64_t token = 0;
     int rc;
-    if (s->completer) return HPC_OK;
+    if (s->completer && is_current(&s->completer->loaded, now)) return HPC_OK;
+    lsp_completer_free(s);
     s->completer = hpc_alloc(1, sizeof *s->completer);
     if (!s->completer) return HPC_E_NOMEM;
-    TRY(open_model(s->completer, &s->o->engine));
-    if (s->o->passages && hpc_passages_open(&s->completer->passages, s->o->passages) < 0) {
-        lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
-        hpc_error_clear();
-    }
+    s->completer->loaded = *now;
+    if (!now->model[0]) return HPC_OK; /* the client knows */
+    token = lsp_progress_begin(s, "hpccoder: loading the model", false, NULL);
+    TRY(open_model(s->completer, s->o));
+    open_passages(s);
+    lsp_progress_end(s, token);
     return HPC_OK;
 out:
+    lsp_progress_end(s, token);
     lsp_message(s, "window/showMessage", 1, hpc_error_get()->text);
     hpc_error_clear();
     return rc;
@@ -76,14 +111,19 @@ typedef struct completing {
     hpc_completions made;
     size_t n;      /* bytes of the first completion that are offered */
     bool answered; /* the request may be cancelled after that, too */
+    int64_t began_ns, progress;
 } completing;
 
-static void wait_for_test(void *user, int64_t done, int64_t total)
+/* Prompts that take long have a report of progress. */
+static void show_reading(void *user, int64_t done, int64_t total)
 {
-    const completing *x = user;
+    completing *x = user;
     struct timespec t = {x->s->o->slow_ms / 1000, x->s->o->slow_ms % 1000 * 1000000L};
-    (void)done, (void)total;
+    const bool is_late = hpc_clock_ns() - x->began_ns > SHOWN_AFTER_MS * 1000000LL;
     if (x->s->o->slow_ms > 0) nanosleep(&t, NULL);
+    if (is_late && x->progress == 0 && done < total)
+        x->progress = lsp_progress_begin(x->s, "hpccoder: reading the prompt", true, &x->j->cancel);
+    lsp_progress_report(x->s, x->progress, done, total);
 }
 
 /* The cursor as a line and a column that counts characters, both from 1. */
@@ -103,19 +143,19 @@ static int open_spot(completing *x, hpc_text_position p)
 
 static int draw(completing *x)
 {
-    const hpc_lsp_options *o = x->s->o;
+    const lsp_settings *o = &x->j->settings;
     const int64_t second = 1000000000;
     const hpc_complete_request r = {
         .spot = &x->spot,
         .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1 : NULL,
         .stop = HPC_STOP_BLOCK,
-        .most = o->completion_tokens,
+        .most = o->tokens,
         .close = true,
-        .until_ns = hpc_clock_ns() + (int64_t)(o->completion_seconds * (double)second),
+        .until_ns = hpc_clock_ns() + (int64_t)(o->seconds * (double)second),
         .samples = 1,
         .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
         .sampling = hpc_sampling_greedy(),
-        .reading = wait_for_test,
+        .reading = show_reading,
         .user = x,
         .cancel = &x->j->cancel,
         .port = hpc_scheduler_port_get(x->s->completer->port)};
@@ -227,7 +267,9 @@ static int complete(completing *x, hpc_text_position p)
     hpc_buf text = {0};
     int rc;
     TRY(open_spot(x, p));
-    TRY(draw(x));
+    rc = draw(x);
+    lsp_progress_end(x->s, x->progress);
+    TRY(rc);
     if (__atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED)) goto out;
     choose(x);
     if (x->s->completer->passages)
@@ -248,14 +290,14 @@ out:
 
 void lsp_complete(lsp_server *s, lsp_job *j)
 {
-    completing x = {.s = s, .j = j};
+    completing x = {.s = s, .j = j, .began_ns = hpc_clock_ns()};
     hpc_text_position p;
     int rc = HPC_OK;
     if (!lsp_position(&p, hpc_json_get(j->message, "params"), "position")) {
         lsp_answer_error(s, j->id, LSP_INVALID_PARAMS, "a completion needs a position");
         return;
     }
-    if (load(s) < 0 || !s->completer->completer) {
+    if (load(s, &j->settings) < 0 || !s->completer->completer) {
         lsp_answer_null(s, j->id);
         return;
     }

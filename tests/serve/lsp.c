@@ -26,7 +26,8 @@ static char model[PATH_MAX];
 static hpc_lsp_options with_model(void **state, int slow_ms)
 {
     hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 3);
-    return (hpc_lsp_options){.engine = {.model = model,
+    return (hpc_lsp_options){.completes = true,
+                             .engine = {.model = model,
                                         .threads = 1,
                                         .weights = HPC_DTYPE_N,
                                         .cache_tokens = 1024,
