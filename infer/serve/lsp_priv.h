@@ -59,7 +59,7 @@ typedef struct lsp_queue {
 /* What the client can do. */
 typedef struct lsp_abilities {
     bool pulls;   /* it asks for diagnostics itself */
-    bool refresh; /* it asks again when told */
+    bool refresh; /* it repeats the request on workspace/diagnostic/refresh */
     bool progress, configuration, register_configuration;
 } lsp_abilities;
 

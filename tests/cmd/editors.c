@@ -104,22 +104,26 @@ static void emacs_completes_and_fixes(void **state)
         "emacs --batch -l tests/editors/emacs.el '%s' \"$PWD/editors/emacs\" '%s' 2>&1 </dev/null",
         "e.c");
     hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
-    hpc_test_says(output, "completion: (");
+    hpc_test_says(output, "accepted: as offered");
     is_fixed(state, "e.c");
 }
 
-static void vim_shows_diagnostics(void **state)
+static void vim_shows_accepts_and_fixes(void **state)
 {
     NEED_LIBRARY;
-    need("vim -N -u NONE -i NONE -es -c 'packadd! ale' -c 'call ale#Queue(0)' -c 'qall!' 2>&1 "
+    need("env -u VIMRUNTIME vim -N -u NONE -i NONE -es -c 'packadd! ale' -c 'call ale#Queue(0)' -c "
+         "'qall!' 2>&1 "
          "</dev/null",
          "Vim with ALE");
     save(state, "v.c");
     run(state,
         "PROGRAM='%s' RUNTIME=\"$PWD/editors/vim\" FILE='%s' RESULT=/dev/stdout "
-        "vim -N -u NONE -i NONE -es -S tests/editors/ale.vim 2>&1 </dev/null",
+        "env -u VIMRUNTIME vim -N -u NONE -i NONE -es -S tests/editors/ale.vim 2>&1 </dev/null",
         "v.c");
     hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
+    hpc_test_says(output, "accepted: as shown");
+    assert_null(strstr(output, "shown: 0 texts"));
+    is_fixed(state, "v.c");
 }
 
 #define TEST(test)                                                                                 \
@@ -130,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(neovim_shows_accepts_and_fixes),
         TEST(emacs_completes_and_fixes),
-        TEST(vim_shows_diagnostics),
+        TEST(vim_shows_accepts_and_fixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
