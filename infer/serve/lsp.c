@@ -245,7 +245,7 @@ static void did_open(lsp_server *s, const hpc_json *params)
     push_diagnostics(s, made, 0);
 }
 
-static int change(lsp_server *s, hpc_document *d, const hpc_json *edit)
+static int change(lsp_server *s, hpc_document *d, const hpc_json *edit, bool *moved)
 {
     const hpc_json *range = get(edit, "range", NULL);
     const char *text = lsp_text(edit, "text");
@@ -256,7 +256,7 @@ static int change(lsp_server *s, hpc_document *d, const hpc_json *edit)
     }
     if (!lsp_position(&from, range, "start") || !lsp_position(&to, range, "end"))
         return hpc_fail(HPC_E_ARG, "%s: a change has no valid range", d->uri);
-    lsp_hints_edit(s, d->uri, from.line, to.line, text);
+    *moved = lsp_hints_edit(s, d->uri, from.line, to.line, text) || *moved;
     return hpc_document_edit(d, hpc_text_offset(&d->text, from, s->unit),
                              hpc_text_offset(&d->text, to, s->unit), text, strlen(text));
 }
@@ -267,15 +267,17 @@ static void did_change(lsp_server *s, const hpc_json *params)
 {
     hpc_document *d = document_of(s, params);
     const hpc_json *edits = get(params, "contentChanges", NULL);
+    bool moved = false;
     if (!d) return;
     for (int64_t k = 0; k < hpc_json_n(edits); k++) {
-        if (change(s, d, hpc_json_at(edits, k)) >= 0) continue;
+        if (change(s, d, hpc_json_at(edits, k), &moved) >= 0) continue;
         lsp_message(s, "window/logMessage", 1, hpc_error_get()->text);
         hpc_error_clear();
         hpc_documents_close(&s->documents, d->uri);
         return;
     }
     d->version = version_of(params);
+    if (moved && (s->can.pulls || !s->o->checker)) lsp_hints_publish(s, d->uri);
     push_diagnostics(s, d, PUSH_DELAY_MS);
 }
 

@@ -70,26 +70,31 @@ bool lsp_hints_drop(lsp_server *s, const char *uri)
     return had;
 }
 
-static void move(int64_t *line, int64_t from, int64_t to, int64_t by)
+static bool move(int64_t *line, int64_t from, int64_t to, int64_t by)
 {
-    if (*line > to)
+    const int64_t old = *line;
+    if (old > to)
         *line += by;
-    else if (*line > from)
+    else if (old > from)
         *line = from; /* its line was replaced */
+    return *line != old;
 }
 
-void lsp_hints_edit(lsp_server *s, const char *uri, int64_t from, int64_t to, const char *text)
+bool lsp_hints_edit(lsp_server *s, const char *uri, int64_t from, int64_t to, const char *text)
 {
     int64_t by = from - to;
+    bool moved = false;
     for (const char *p = text; (p = strchr(p, '\n')); p++) by++;
     pthread_mutex_lock(&s->hints.lock);
     lsp_hints *h = find(s, uri);
     for (int64_t k = 0; h && k < h->n; k++) {
         lsp_hint *x = &h->item[k];
-        move(&x->line, from, to, by);
-        for (int i = 0; i < x->reasons_n; i++) move(&x->reason[i].line, from, to, by);
+        moved = move(&x->line, from, to, by) || moved;
+        for (int i = 0; i < x->reasons_n; i++)
+            moved = move(&x->reason[i].line, from, to, by) || moved;
     }
     pthread_mutex_unlock(&s->hints.lock);
+    return moved;
 }
 
 /* ---- as diagnostics ------------------------------------------------------------------------- */
