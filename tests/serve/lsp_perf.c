@@ -124,7 +124,9 @@ static void hints_move_with_edits_beside_the_verdicts(void **state)
     notify(&c, "didChange",
            ",\"contentChanges\":[{\"range\":{\"start\":{\"line\":0,\"character\":0},"
            "\"end\":{\"line\":0,\"character\":0}},\"text\":\"// a\\n// b\\n\"}]");
-    assert_int_equal(await_line(&c, "slower"), STEP_LINE + 2);
+    int64_t line = STEP_LINE; /* publications of the unchanged text may come first */
+    while (line == STEP_LINE) line = await_line(&c, "slower");
+    assert_int_equal(line, STEP_LINE + 2);
     hpc_test_says(c.body.data, "\"code\":\"unknown\"");
     end(&c);
     hpc_checker_close(checker);
