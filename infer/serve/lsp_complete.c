@@ -119,8 +119,8 @@ static void show_reading(void *user, int64_t done, int64_t total)
 {
     completing *x = user;
     struct timespec t = {x->s->o->slow_ms / 1000, x->s->o->slow_ms % 1000 * 1000000L};
-    const bool is_late = hpc_clock_ns() - x->began_ns > SHOWN_AFTER_MS * 1000000LL;
     if (x->s->o->slow_ms > 0) nanosleep(&t, NULL);
+    const bool is_late = hpc_clock_ns() - x->began_ns > SHOWN_AFTER_MS * 1000000LL;
     if (is_late && x->progress == 0 && done < total)
         x->progress = lsp_progress_begin(x->s, "hpccoder: reading the prompt", true, &x->j->cancel);
     lsp_progress_report(x->s, x->progress, done, total);
@@ -266,6 +266,7 @@ static int complete(completing *x, hpc_text_position p)
 {
     hpc_buf text = {0};
     int rc;
+    x->began_ns = hpc_clock_ns();
     TRY(open_spot(x, p));
     rc = draw(x);
     lsp_progress_end(x->s, x->progress);
@@ -290,7 +291,7 @@ out:
 
 void lsp_complete(lsp_server *s, lsp_job *j)
 {
-    completing x = {.s = s, .j = j, .began_ns = hpc_clock_ns()};
+    completing x = {.s = s, .j = j};
     hpc_text_position p;
     int rc = HPC_OK;
     if (!lsp_position(&p, hpc_json_get(j->message, "params"), "position")) {

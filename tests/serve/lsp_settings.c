@@ -25,7 +25,8 @@ static const hpc_test_phrase phrases[] = {
 
 static char model[PATH_MAX];
 
-static void start(lsp_client *c, void **state, const char *capabilities, const char *options)
+static void start_slow(lsp_client *c, void **state, const char *capabilities, const char *options,
+                       int slow_ms)
 {
     hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 3);
     const hpc_lsp_options o = {.completes = true,
@@ -35,11 +36,17 @@ static void start(lsp_client *c, void **state, const char *capabilities, const c
                                           .cache_tokens = 1024,
                                           .requests = 1},
                                .completion_tokens = 64,
-                               .completion_seconds = 60};
+                               .completion_seconds = 60,
+                               .slow_ms = slow_ms};
     client_open(c, &o);
     client_begin_with(c, capabilities, options);
     client_open_document(c, C_URI, "int f(int a)\n{\n");
     client_open_document(c, CPP_URI, "int f(int a)\n{\n");
+}
+
+static void start(lsp_client *c, void **state, const char *capabilities, const char *options)
+{
+    start_slow(c, state, capabilities, options, 0);
 }
 
 static void end(lsp_client *c)
@@ -135,23 +142,55 @@ static void model_and_threads_can_change(void **state)
     end(&c);
 }
 
+/* Accepts the next report of progress; its token. */
+static const char *accept_progress(lsp_client *c)
+{
+    static char name[64];
+    char answer[256];
+    const char *token;
+    hpc_json *asked = client_await(c, "window/workDoneProgress/create");
+    test_ok(hpc_json_text(&token, hpc_json_get(hpc_json_get(asked, "params"), "token"), "token"));
+    snprintf(name, sizeof name, "%s", token);
+    snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":null}", token);
+    client_send(c, answer);
+    hpc_json_free(asked);
+    return name;
+}
+
+static void ask_once(lsp_client *c)
+{
+    client_send(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/inlineCompletion\","
+                   "\"params\":{\"textDocument\":{\"uri\":\"" C_URI "\"},"
+                   "\"position\":{\"line\":2,\"character\":0}}}");
+}
+
 static void loading_the_model_reports_progress(void **state)
 {
     lsp_client c;
-    char answer[256];
-    const char *token;
     start(&c, state, "{\"window\":{\"workDoneProgress\":true}}", "{}");
-    client_send(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/inlineCompletion\","
-                    "\"params\":{\"textDocument\":{\"uri\":\"" C_URI "\"},"
-                    "\"position\":{\"line\":2,\"character\":0}}}");
-    hpc_json *asked = client_await(&c, "window/workDoneProgress/create");
-    test_ok(hpc_json_text(&token, hpc_json_get(hpc_json_get(asked, "params"), "token"), "token"));
-    snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":null}", token);
-    client_send(&c, answer);
-    hpc_json_free(asked);
+    ask_once(&c);
+    accept_progress(&c);
     hpc_json_free(client_answer(&c)); /* the model may be loaded before the token is accepted */
     assert_non_null(strstr(c.body.data, "a += 1;"));
     if (c.notes > 0) assert_non_null(strstr(c.note, "\"kind\":\"end\""));
+    end(&c);
+}
+
+static void user_can_cancel_a_long_prompt(void **state)
+{
+    lsp_client c;
+    char cancel[256];
+    start_slow(&c, state, "{\"window\":{\"workDoneProgress\":true}}", "{}", 1500);
+    ask_once(&c);
+    accept_progress(&c); /* of loading */
+    const char *token = accept_progress(&c);
+    snprintf(cancel, sizeof cancel,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"window/workDoneProgress/cancel\",\"params\":{"
+             "\"token\":\"%s\"}}",
+             token);
+    client_send(&c, cancel);
+    hpc_json_free(client_answer(&c));
+    assert_non_null(strstr(c.body.data, "-32800"));
     end(&c);
 }
 
@@ -166,6 +205,7 @@ int main(void)
         TEST(configuration_is_read_from_the_client),
         TEST(model_and_threads_can_change),
         TEST(loading_the_model_reports_progress),
+        TEST(user_can_cancel_a_long_prompt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
