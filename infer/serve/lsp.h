@@ -20,6 +20,9 @@ typedef struct hpc_lsp_options {
     bool completes;            /* offers completions */
     hpc_engine_options engine; /* its model NULL: no model was found, and no_model says why */
     const char *no_model;
+    /* Checks completions; another is drawn for one that fails. Not that of the diagnostics, which
+     * another thread uses. NULL: no checks. */
+    hpc_checker *completion_checker;
     const char *passages; /* passage index of the model; NULL: none */
     int64_t completion_tokens;
     double completion_seconds, prompt_seconds;

@@ -8,9 +8,12 @@
 #include <time.h>
 
 #include "infer/complete/source.h"
+#include "infer/complete/verify.h"
 #include "infer/serve/complete_port.h"
 #include "infer/serve/lsp_priv.h"
 
+enum { MORE = 4, LEAST_NS = 300000000 };
+static const double DRAWN = 0.6; /* temperature of alternatives */
 enum { UNLOAD_MS = 15 * 60 * 1000, SHOWN_AFTER_MS = 500 };
 
 struct lsp_completer {
@@ -45,7 +48,7 @@ static int open_model(struct lsp_completer *c, const hpc_lsp_options *lsp)
     engine->model = c->loaded.model;
     engine->threads = (int)c->loaded.threads;
     if (c->loaded.tokens > lsp->completion_tokens)
-        engine->cache_tokens += c->loaded.tokens - lsp->completion_tokens;
+        engine->cache_tokens += engine->requests * (c->loaded.tokens - lsp->completion_tokens);
     TRY(hpc_model_files_open(&c->files, engine->model));
     engine->files = c->files;
     TRY(hpc_scheduler_open(&c->scheduler, &o));
@@ -108,6 +111,8 @@ typedef struct completing {
     lsp_job *j;
     size_t at; /* the cursor, in the document's text */
     hpc_spot spot;
+    hpc_check_flags flags;
+    hpc_completions_checker *checker; /* NULL: no checks */
     hpc_completions made;
     size_t n;      /* bytes of the first completion that are offered */
     bool answered; /* the request may be cancelled after that, too */
@@ -141,25 +146,81 @@ static int open_spot(completing *x, hpc_text_position p)
     return hpc_spot_open(&x->spot, d->path ? d->path : d->uri, text->data, text->n, place);
 }
 
+/* Draws alternatives to a completion that fails a check, for as long as it took. */
+static int draw_more(completing *x, hpc_complete_request *r)
+{
+    const int64_t now = hpc_clock_ns(), took = now - x->began_ns;
+    const int64_t until = now + (took > LEAST_NS ? took : LEAST_NS);
+    hpc_completions more = {0};
+    int rc;
+    r->samples = MORE;
+    r->sampling.temperature = DRAWN;
+    if (until < r->until_ns) r->until_ns = until;
+    TRY(hpc_complete(&more, x->s->completer->completer, r));
+    TRY(hpc_completions_check(&more, x->checker));
+    TRY(hpc_completions_merge(&x->made, &more));
+    hpc_completions_rank(&x->made);
+out:
+    hpc_completions_release(&more);
+    return rc;
+}
+
+static bool is_cancelled(const completing *x)
+{
+    return __atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED) != 0;
+}
+
 static int draw(completing *x)
 {
     const lsp_settings *o = &x->j->settings;
     const int64_t second = 1000000000;
-    const hpc_complete_request r = {
-        .spot = &x->spot,
-        .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1 : NULL,
-        .stop = HPC_STOP_BLOCK,
-        .most = o->tokens,
-        .close = true,
-        .until_ns = hpc_clock_ns() + (int64_t)(o->seconds * (double)second),
-        .samples = 1,
-        .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
-        .sampling = hpc_sampling_greedy(),
-        .reading = show_reading,
-        .user = x,
-        .cancel = &x->j->cancel,
-        .port = hpc_scheduler_port_get(x->s->completer->port)};
-    return hpc_complete(&x->made, x->s->completer->completer, &r);
+    int rc;
+    hpc_complete_request r = {.spot = &x->spot,
+                              .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1
+                                                          : NULL,
+                              .stop = HPC_STOP_BLOCK,
+                              .most = o->tokens,
+                              .close = true,
+                              .until_ns = hpc_clock_ns() + (int64_t)(o->seconds * (double)second),
+                              .samples = 1,
+                              .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
+                              .sampling = hpc_sampling_greedy(),
+                              .reading = show_reading,
+                              .user = x,
+                              .cancel = &x->j->cancel,
+                              .port = hpc_scheduler_port_get(x->s->completer->port)};
+    TRY(hpc_complete(&x->made, x->s->completer->completer, &r));
+    if (!x->checker || is_cancelled(x)) goto out;
+    TRY(hpc_completions_check(&x->made, x->checker));
+    if (x->made.n == 0 || !hpc_completion_is_good(&x->made.item[0])) TRY(draw_more(x, &r));
+out:
+    return rc;
+}
+
+static void log_give_up(void *user, const char *message)
+{
+    const completing *x = user;
+    lsp_message(x->s, "window/logMessage", 4, message);
+}
+
+/* Where the compiler cannot process the file, the other checks remain. */
+static int open_checker(completing *x)
+{
+    const char *path = x->j->document.path;
+    hpc_checker *compiler = x->s->o->completion_checker;
+    int rc;
+    if (!compiler) return HPC_OK;
+    if (!path || !hpc_check_knows(x->spot.language)) compiler = NULL;
+    if (compiler) TRY(lsp_flags_find(&x->flags, x->s, path));
+    const hpc_completions_verify_options o = {.stop = HPC_STOP_BLOCK,
+                                              .checker = compiler,
+                                              .path = path,
+                                              .flags = x->flags.n > 0 ? &x->flags : NULL,
+                                              .give_up = log_give_up,
+                                              .user = x};
+    rc = hpc_completions_checker_open(&x->checker, &x->spot, &o);
+out:
+    return rc;
 }
 
 /* All of it, or, where it leaves its block open, the first line. */
@@ -268,10 +329,11 @@ static int complete(completing *x, hpc_text_position p)
     int rc;
     x->began_ns = hpc_clock_ns();
     TRY(open_spot(x, p));
+    TRY(open_checker(x));
     rc = draw(x);
     lsp_progress_end(x->s, x->progress);
     TRY(rc);
-    if (__atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED)) goto out;
+    if (is_cancelled(x)) goto out;
     choose(x);
     if (x->s->completer->passages)
         TRY(hpc_completions_find_sources(&x->made, &x->spot, x->s->completer->passages));
@@ -285,6 +347,8 @@ static int complete(completing *x, hpc_text_position p)
 out:
     hpc_buf_release(&text);
     hpc_completions_release(&x->made);
+    hpc_completions_checker_close(x->checker);
+    hpc_check_flags_release(&x->flags);
     hpc_spot_close(&x->spot);
     return rc;
 }

@@ -40,7 +40,7 @@ void lsp_analyses_free(lsp_server *s)
 
 /* ---- the analysis --------------------------------------------------------------------------- */
 
-static int find_flags(hpc_check_flags *out, const lsp_server *s, const char *path)
+int lsp_flags_find(hpc_check_flags *out, const lsp_server *s, const char *path)
 {
     char found[PATH_MAX];
     const char *database = s->o->database;
@@ -59,7 +59,7 @@ static int judge(analysis *a, const lsp_server *s)
     hpc_check_flags flags = {0};
     hpc_directive_options o = {.loops = HPC_PRAGMA_DEFAULTS, .guard = a->guard, .flags = &flags};
     int rc;
-    TRY(find_flags(&flags, s, a->file.path));
+    TRY(lsp_flags_find(&flags, s, a->file.path));
     rc = hpc_directives_find(&a->file, s->o->checker, &o);
 out:
     hpc_check_flags_release(&flags);

@@ -185,6 +185,8 @@ void lsp_hints_changed(lsp_server *s, const hpc_document *d, const lsp_settings 
 /* ---- what the workers do ---- */
 void lsp_analyse(lsp_server *s, lsp_job *j);
 void lsp_analyses_free(lsp_server *s);
+/* Compiler flags of a file; none if no database knows it. The caller releases them. */
+int lsp_flags_find(hpc_check_flags *out, const lsp_server *s, const char *path);
 void lsp_predict(lsp_server *s, lsp_job *j);
 void lsp_complete(lsp_server *s, lsp_job *j);
 void lsp_completer_free(lsp_server *s);

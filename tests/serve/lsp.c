@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tests/serve/client.h"
+#include "tests/source/check.h"
 #include "tests/support/chain.h"
 #include "tests/support/folder.h"
 
@@ -177,6 +178,38 @@ static void model_that_cannot_be_loaded_is_reported_once(void **state)
     assert_int_equal(client_close(&c), 0);
 }
 
+/* The most probable completion uses an unknown name. */
+static void completions_that_do_not_compile_are_replaced(void **state)
+{
+    static const hpc_test_phrase either[] = {{"    a += ", {2, 3}},
+                                             {"zz;\n", {4}},
+                                             {"1;\n", {4}},
+                                             {"    return a;\n", {5}},
+                                             {"}\n", {HPC_CHAIN_END}}};
+    NEED_LIBRARY;
+    hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
+    hpc_lsp_options o = with_model(state, 0);
+    char text[512], folder[PATH_MAX];
+    hpc_test_chain(hpc_test_path(model, *state, "either"), either, 5);
+    library_folder(folder);
+    checking.library = folder;
+    o.engine.requests = 4;
+    for (int checked = 0; checked < 2; checked++) {
+        hpc_checker *checker = NULL;
+        lsp_client c;
+        if (checked) test_ok(hpc_checker_open(&checker, &checking));
+        o.completion_checker = checker;
+        client_open(&c, &o);
+        client_begin(&c, "{}");
+        client_open_document(&c, URI, "int f(int a)\n{\n");
+        begin_inline(text, 1);
+        assert_non_null(strstr(client_ask(&c, text), checked ? "a += 1;" : "a += zz;"));
+        client_ask(&c, SHUTDOWN);
+        assert_int_equal(client_close(&c), 0);
+        hpc_checker_close(checker);
+    }
+}
+
 /* The same long prompt in two sessions: the first leaves files, and both give the same answer. */
 static void cache_folder_keeps_prompts_between_sessions(void **state)
 {
@@ -243,6 +276,7 @@ int main(void)
         TEST(newer_requests_supersede_older_ones),
         TEST(cancelled_requests_say_so),
         TEST(completion_items_contain_the_name_before_the_cursor),
+        TEST(completions_that_do_not_compile_are_replaced),
         TEST(cache_folder_keeps_prompts_between_sessions),
         TEST(idle_server_uses_no_cpu),
         TEST(model_that_cannot_be_loaded_is_reported_once),
