@@ -18,6 +18,7 @@ enum {
     PROMPT_TOKENS = 4096,
     ANSWERS = 4 /* to one prompt, that are generated at once */
 };
+static const double COMPILE_SECONDS = 2; /* for the first check of a completion in a file */
 
 static const hpc_option option_table[] = {
     {.name = "model",
@@ -131,7 +132,8 @@ static int run(void *options, int argc, char **argv)
     if (!o->no_pragma && hpc_cmd_open_checker(&checker) < 0)
         s.no_checker = why_not(no_checker, sizeof no_checker, "verdicts on loops");
     s.checker = checker;
-    if (!o->no_complete && !o->unchecked && hpc_cmd_open_checker(&completion_checker) < 0)
+    if (!o->no_complete && !o->unchecked &&
+        hpc_cmd_open_checker_within(&completion_checker, COMPILE_SECONDS) < 0)
         hpc_error_clear(); /* `checker` says why, or completions are not checked */
     s.completion_checker = completion_checker;
     if (!o->no_complete) {

@@ -12,7 +12,7 @@
 #include "infer/serve/complete_port.h"
 #include "infer/serve/lsp_priv.h"
 
-enum { MORE = 4, LEAST_NS = 300000000 };
+enum { MORE = 4, LEAST_NS = 300000000, COMPILE_NS = 300000000, SLOW = 64 };
 static const double DRAWN = 0.6; /* temperature of alternatives */
 enum { UNLOAD_MS = 15 * 60 * 1000, SHOWN_AFTER_MS = 500 };
 
@@ -23,6 +23,8 @@ struct lsp_completer {
     hpc_completer *completer; /* NULL: the model cannot be loaded */
     hpc_passages *passages;
     lsp_settings loaded; /* the settings that it was opened with */
+    uint64_t slow[SLOW]; /* hashes of documents that take the compiler too long */
+    int64_t slow_n;      /* of all time: the newest are kept */
 };
 
 void lsp_completer_free(lsp_server *s)
@@ -113,6 +115,7 @@ typedef struct completing {
     hpc_spot spot;
     hpc_check_flags flags;
     hpc_completions_checker *checker; /* NULL: no checks */
+    bool compiles;                    /* it asks the compiler */
     hpc_completions made;
     size_t n;      /* bytes of the first completion that are offered */
     bool answered; /* the request may be cancelled after that, too */
@@ -146,6 +149,27 @@ static int open_spot(completing *x, hpc_text_position p)
     return hpc_spot_open(&x->spot, d->path ? d->path : d->uri, text->data, text->n, place);
 }
 
+/* A document with headers that take long is not compiled again: completions would come too late. */
+static int check(completing *x, hpc_completions *c)
+{
+    struct lsp_completer *own = x->s->completer;
+    const int64_t began = hpc_clock_ns();
+    const bool is_first = hpc_completions_checker_base(x->checker) == NULL;
+    int rc = hpc_completions_check(c, x->checker);
+    if (is_first && x->compiles && hpc_clock_ns() - began > COMPILE_NS)
+        own->slow[own->slow_n++ % SLOW] = hpc_hash(x->j->uri, strlen(x->j->uri), 0);
+    return rc;
+}
+
+static bool is_slow(const completing *x)
+{
+    const struct lsp_completer *own = x->s->completer;
+    const uint64_t hash = hpc_hash(x->j->uri, strlen(x->j->uri), 0);
+    for (int64_t k = 0; k < own->slow_n && k < SLOW; k++)
+        if (own->slow[k] == hash) return true;
+    return false;
+}
+
 /* Draws alternatives to a completion that fails a check, for as long as it took. */
 static int draw_more(completing *x, hpc_complete_request *r)
 {
@@ -154,10 +178,11 @@ static int draw_more(completing *x, hpc_complete_request *r)
     hpc_completions more = {0};
     int rc;
     r->samples = MORE;
+    r->reading = NULL; /* the prompt is in the cache */
     r->sampling.temperature = DRAWN;
     if (until < r->until_ns) r->until_ns = until;
     TRY(hpc_complete(&more, x->s->completer->completer, r));
-    TRY(hpc_completions_check(&more, x->checker));
+    TRY(check(x, &more));
     TRY(hpc_completions_merge(&x->made, &more));
     hpc_completions_rank(&x->made);
 out:
@@ -191,7 +216,7 @@ static int draw(completing *x)
                               .port = hpc_scheduler_port_get(x->s->completer->port)};
     TRY(hpc_complete(&x->made, x->s->completer->completer, &r));
     if (!x->checker || is_cancelled(x)) goto out;
-    TRY(hpc_completions_check(&x->made, x->checker));
+    TRY(check(x, &x->made));
     if (x->made.n == 0 || !hpc_completion_is_good(&x->made.item[0])) TRY(draw_more(x, &r));
 out:
     return rc;
@@ -210,7 +235,8 @@ static int open_checker(completing *x)
     hpc_checker *compiler = x->s->o->completion_checker;
     int rc;
     if (!compiler) return HPC_OK;
-    if (!path || !hpc_check_knows(x->spot.language)) compiler = NULL;
+    if (!path || !hpc_check_knows(x->spot.language) || is_slow(x)) compiler = NULL;
+    x->compiles = compiler != NULL;
     if (compiler) TRY(lsp_flags_find(&x->flags, x->s, path));
     const hpc_completions_verify_options o = {.stop = HPC_STOP_BLOCK,
                                               .checker = compiler,
