@@ -8,6 +8,12 @@
 
 int hpc_cmd_open_checker(hpc_checker **out)
 {
+    const hpc_checker_options usual = HPC_CHECKER_DEFAULTS;
+    return hpc_cmd_open_checker_within(out, usual.open_seconds);
+}
+
+int hpc_cmd_open_checker_within(hpc_checker **out, double seconds)
+{
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     char library[PATH_MAX];
     int rc = hpc_cmd_find(library, "hpccoder-clang.so");
@@ -15,6 +21,7 @@ int hpc_cmd_open_checker(hpc_checker **out)
     char *slash = strrchr(library, '/');
     if (slash) *slash = '\0';
     if (slash) o.library = library;
+    o.open_seconds = seconds;
     return hpc_checker_open(out, &o);
 }
 

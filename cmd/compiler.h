@@ -9,6 +9,8 @@
 
 /* HPC_E_UNSUPPORTED: hpccoder-clang.so is missing or cannot be opened. */
 int hpc_cmd_open_checker(hpc_checker **out);
+/* The same, which gives up a file that takes longer to read with its headers. */
+int hpc_cmd_open_checker_within(hpc_checker **out, double seconds);
 /* Removes the compiler flags after "--" from argv and returns them, NULL-terminated; NULL: none. */
 const char *const *hpc_cmd_take_flags(int *argc, char **argv);
 

@@ -8,13 +8,17 @@
 #include "infer/serve/lsp.h"
 
 typedef struct lsp_options {
-    const char *model, *passages, *database;
-    bool no_complete, no_pragma, guard;
+    const char *model, *passages, *database, *cache;
+    bool no_complete, no_pragma, guard, perf, unchecked;
     int64_t tokens, threads;
     double seconds, prompt_seconds;
 } lsp_options;
 
-enum { PROMPT_TOKENS = 4096 };
+enum {
+    PROMPT_TOKENS = 4096,
+    ANSWERS = 4 /* to one prompt, that are generated at once */
+};
+static const double COMPILE_SECONDS = 2; /* for the first check of a completion in a file */
 
 static const hpc_option option_table[] = {
     {.name = "model",
@@ -48,6 +52,22 @@ static const hpc_option option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(lsp_options, no_pragma),
      .help = "No diagnostics, fixes and hover for loops."},
+    {.name = "no-check",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, unchecked),
+     .help = "Offer the first completion without checks. Default: if it fails a check of "
+             "`hpccoder complete`, draw four others and offer the best."},
+    {.name = "perf",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, perf),
+     .help = "Predict on save how the changes of a file since HEAD affect performance, as "
+             "`hpccoder perf predict --file` does."},
+    {.name = "cache-dir",
+     .kind = HPC_TEXT,
+     .offset = offsetof(lsp_options, cache),
+     .argument = "DIR",
+     .help = "Keep the key-value cache in DIR, up to 2 GiB and for a week, so that a new session "
+             "starts with it. Its files depend on the text of prompts."},
     {.name = "max-tokens",
      .letter = 'n',
      .kind = HPC_INT,
@@ -95,18 +115,27 @@ static int run(void *options, int argc, char **argv)
                          .completion_tokens = o->tokens,
                          .completion_seconds = o->seconds,
                          .prompt_seconds = o->prompt_seconds,
-                         .guard = o->guard};
-    hpc_checker *checker = NULL;
+                         .completes = !o->no_complete,
+                         .program = "/proc/self/exe",
+                         .cache_folder = o->cache,
+                         .guard = o->guard,
+                         .perf = o->perf};
+    hpc_checker *checker = NULL, *completion_checker = NULL;
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: lsp takes no arguments", argv[0]);
+    const int64_t answers = o->no_complete || o->unchecked ? 1 : ANSWERS;
     s.engine = (hpc_engine_options){.threads = hpc_cmd_threads(o->threads),
                                     .weights = HPC_DTYPE_N,
-                                    .cache_tokens = PROMPT_TOKENS + o->tokens,
-                                    .requests = 1,
+                                    .cache_tokens = PROMPT_TOKENS + answers * o->tokens,
+                                    .requests = answers,
                                     .guess = 11};
     if (!o->no_pragma && hpc_cmd_open_checker(&checker) < 0)
         s.no_checker = why_not(no_checker, sizeof no_checker, "verdicts on loops");
     s.checker = checker;
+    if (!o->no_complete && !o->unchecked &&
+        hpc_cmd_open_checker_within(&completion_checker, COMPILE_SECONDS) < 0)
+        hpc_error_clear(); /* `checker` says why, or completions are not checked */
+    s.completion_checker = completion_checker;
     if (!o->no_complete) {
         const char *asked = o->model ? o->model : getenv("HPCCODER_MODEL");
         if (hpc_cmd_find_model(model, asked, "pilot.gguf") < 0)
@@ -120,6 +149,7 @@ static int run(void *options, int argc, char **argv)
     }
     rc = hpc_lsp_serve(&s);
 out:
+    hpc_checker_close(completion_checker);
     hpc_checker_close(checker);
     return rc;
 }
@@ -133,12 +163,16 @@ const hpc_command hpc_cmd_lsp = {
         "It offers inline completions, and the same as completion items for older clients; a "
         "verdict on each loop as a diagnostic, with its evidence; fixes that insert OpenMP "
         "directives, for one loop (quickfix) or the file (source.fixAll.hpccoder), equal to those "
-        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop.\n\n"
+        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop. With --perf, "
+        "or the setting `perf`, diagnostics on changed functions state a probable effect on "
+        "performance after each save. docs/editors.md lists the settings that an editor may "
+        "send.\n\n"
         "A new inline completion supersedes the earlier ones of its document, which are answered "
         "with null. The model is loaded on the first completion, and unloaded after 15 minutes "
         "without one. It runs at low priority on the cores that the affinity mask and the CPU "
         "quota of the control group allow. Code that repeats training data "
-        "is attributed before it can be accepted.\n\n"
+        "is attributed before it can be accepted. Completions are checked as by `hpccoder "
+        "complete`.\n\n"
         "Exit status: 0: the client ended the session. 1: it ended without shutdown. 2: bad "
         "usage. 3: the connection failed.",
     .examples = "hpccoder lsp --no-complete  # verdicts and fixes only",

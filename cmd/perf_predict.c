@@ -31,18 +31,6 @@ typedef struct prediction { /* state of a run of the command */
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static int parse_range(hpc_perf_predict_options *ask, char *range)
-{
-    char *dots = strstr(range, "..");
-    if (strstr(range, "..."))
-        return hpc_fail(HPC_E_ARG, "%.100s: expected two dots, as in origin/main..HEAD", range);
-    ask->head = dots ? dots + 2 : range;
-    if (!*ask->head) ask->head = "HEAD";
-    ask->base = dots && dots > range ? range : NULL;
-    if (dots) *dots = '\0';
-    return HPC_OK;
-}
-
 static int heat_of(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
                    int64_t time)
 {
@@ -132,7 +120,8 @@ static void remark(const prediction *x)
     void *command = (void *)(uintptr_t) "perf predict";
     for (int64_t k = 0; k < x->p.remarks_n && !x->o->quiet; k++)
         hpc_cmd_warn(x->p.remark[k], command);
-    if (x->p.n == 0 && !x->o->quiet) hpc_cmd_warn("the range has no commits", command);
+    if (x->p.n == 0 && x->ask.file_n == 0 && !x->o->quiet)
+        hpc_cmd_warn("the range has no commits", command);
 }
 
 static int measure(prediction *x)
@@ -176,6 +165,7 @@ static int predict(prediction *x, const char *range)
     x->report = (predict_report){.p = &x->p, .range = range, .warn = o->warn_on};
     x->report.fail = o->fail_on;
     x->report.verbose = o->verbose;
+    x->report.files = o->file.n > 0;
     hpc_perf_model_describe(&x->report.facts, x->model);
     TRY(predict_find(&x->report));
     if (x->o->measure) TRY(measure(x));
@@ -198,15 +188,10 @@ static int run(void *options, int argc, char **argv)
     prediction x = {.o = o, .ask = HPC_PERF_PREDICT_DEFAULTS, .asked = {.arena = a}};
     int rc = HPC_E_NOMEM;
     if (!a) goto out;
-    if (argc != 1)
-        TRY(argc > 1 ? hpc_fail(HPC_E_ARG, "unexpected argument '%.100s'", argv[1])
-                     : hpc_fail(HPC_E_ARG,
-                                "name the commits as BASE..HEAD, for example origin/main..HEAD"));
+    const char *range = NULL;
     if (o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
         TRY(hpc_fail(HPC_E_ARG, "--json and --format %s exclude each other", o->format));
-    const char *range = hpc_arena_text(a, "%s", argv[0]);
-    if (!range) goto out;
-    TRY(parse_range(&x.ask, argv[0]));
+    TRY(predict_read_request(&x.ask, &range, a, o, argc, argv));
     TRY(predict_measure_options(&x.history, &x.asked, o));
     x.program = (hpc_perf_program){.part = o->program.item, .part_n = o->program.n};
     if (o->database) rc = hpc_perf_program_read_built(&x.program, o->database, a);
@@ -231,13 +216,14 @@ out:
 const hpc_command hpc_cmd_perf_predict = {
     .name = "perf predict",
     .summary = "Predict how commits change performance, without running them.",
-    .arguments = "BASE..HEAD",
+    .arguments = "[BASE..HEAD]",
     .description =
         "Compares each commit after BASE and up to HEAD with its parent, function by function. "
         "Predicts whether the program became slower, stayed the same or became faster, with a "
         "probability and the lines that are the reason. The model was trained on measured commits. "
         "Nothing is built or run, and the repository is only read. The range as a whole is judged "
-        "like one commit, against the merge base of HEAD and BASE.\n\n"
+        "like one commit, against the merge base of HEAD and BASE. With "
+        "--file, uncommitted changes of files are judged instead of commits.\n\n"
         "Tests, documentation and examples do not count. They are recognised by the names of "
         "folders and files. Benchmarks among the tests do count. --program adds files that belong "
         "to the measured program. -p names a compile_commands.json with the sources of its "
@@ -272,6 +258,7 @@ const hpc_command hpc_cmd_perf_predict = {
         "hpccoder perf predict origin/main..HEAD  # effect of a branch\n"
         "hpccoder perf predict HEAD~1.. --fail-on 0.9  # exit status 1 if it is probably slower\n"
         "hpccoder perf predict origin/main..HEAD --format markdown >comment.md\n"
+        "hpccoder perf predict --file src/solver.c  # uncommitted changes of a file\n"
         "hpccoder perf predict v1..v2 --format sarif >perf.sarif\n"
         "hpccoder perf predict v1..v2 --measure --build make --run ./bench -m cost --db perf.db  # "
         "also measure the open cases",

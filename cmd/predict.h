@@ -12,13 +12,17 @@ typedef struct predict_options {
     const char *repo, *format, *model, *language, *ack;
     double warn_on, fail_on;
     bool all, each, measure, json, verbose, quiet;
-    hpc_texts program;
+    hpc_texts program, file;
     const char *database;
     asked_measure how; /* how commits are measured */
 } predict_options;
 extern const hpc_option predict_option_table[];
 /* Opens the model in a folder or file; named NULL: the model that comes with the program. */
 int predict_open_model(hpc_perf_model **out, const char *named);
+/* Sets the range of argv, or the files of --file; the arena owns their texts. *label names either
+ * in messages. */
+int predict_read_request(hpc_perf_predict_options *ask, const char **label, hpc_arena *a,
+                         const predict_options *o, int argc, char **argv);
 /* Options of --measure as options of a collection. Without --measure it leaves h unchanged, and
  * fails with HPC_E_ARG if an option needs --measure. */
 int predict_measure_options(hpc_history_options *h, asked *a, const predict_options *o);
@@ -42,7 +46,7 @@ typedef struct predict_report {
     hpc_perf_model_facts facts;
     const char *range; /* as the user typed it */
     double warn, fail;
-    bool verbose;
+    bool verbose, files;               /* files: of the working tree, not commits */
     const hpc_perf_measured *measured; /* NULL: no --measure */
     predict_finding *finding;          /* the highest level first, then the most probable */
     int64_t findings_n, findings_cap;

@@ -6,6 +6,8 @@
 
 #include "cmd/predict.h"
 
+enum { FILE_BYTES = 64 << 20 };
+
 #define SHIPPED "models/perf/model.json"
 
 static const char *const formats[] = {"text", "json", "sarif", "markdown", "github", NULL};
@@ -20,6 +22,12 @@ const hpc_option predict_option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(predict_options, all),
      .help = "Include all commits of merged branches, not only first parents."},
+    {.name = "file",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(predict_options, file),
+     .argument = "PATH",
+     .help = "Instead of a range, compare this file of the working tree with HEAD; may be given "
+             "several times. The path starts at the root of the repository."},
     {.name = "format",
      .kind = HPC_CHOICE,
      .offset = offsetof(predict_options, format),
@@ -118,6 +126,70 @@ out:
     return rc;
 }
 
+static int parse_range(hpc_perf_predict_options *ask, char *range)
+{
+    char *dots = strstr(range, "..");
+    if (strstr(range, "..."))
+        return hpc_fail(HPC_E_ARG, "%.100s: expected two dots, as in origin/main..HEAD", range);
+    ask->head = dots ? dots + 2 : range;
+    if (!*ask->head) ask->head = "HEAD";
+    ask->base = dots && dots > range ? range : NULL;
+    if (dots) *dots = '\0';
+    return HPC_OK;
+}
+
+/* Reads the files of --file below the repository into the arena. A file that does not exist has no
+ * text. */
+static int read_files(hpc_perf_text **out, hpc_arena *a, const predict_options *o)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    *out = hpc_arena_alloc(a, (size_t)o->file.n + 1, sizeof **out);
+    if (!*out) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < o->file.n; k++) {
+        hpc_perf_text *f = &(*out)[k];
+        const char *path = hpc_arena_text(a, "%s/%s", o->repo, o->file.item[k]);
+        TRY(path ? HPC_OK : HPC_E_NOMEM);
+        f->path = o->file.item[k];
+        if (!hpc_file_exists(path)) continue;
+        text.n = 0;
+        rc = hpc_file_read(&text, path, FILE_BYTES);
+        TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
+        char *copy = hpc_arena_alloc(a, text.n + 1, 1);
+        TRY(copy ? HPC_OK : HPC_E_NOMEM);
+        if (text.n > 0) memcpy(copy, text.data, text.n);
+        f->text = copy;
+        f->n = text.n;
+    }
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+int predict_read_request(hpc_perf_predict_options *ask, const char **label, hpc_arena *a,
+                         const predict_options *o, int argc, char **argv)
+{
+    hpc_perf_text *file;
+    int rc = HPC_OK;
+    if (o->file.n > 0) {
+        if (argc > 0) return hpc_fail(HPC_E_ARG, "--file and a range exclude each other");
+        TRY(read_files(&file, a, o));
+        ask->file = file;
+        ask->file_n = o->file.n;
+        *label = "working tree";
+        return HPC_OK;
+    }
+    if (argc != 1)
+        return argc > 1 ? hpc_fail(HPC_E_ARG, "unexpected argument '%.100s'", argv[1])
+                        : hpc_fail(HPC_E_ARG,
+                                   "name the commits as BASE..HEAD, for example origin/main..HEAD");
+    *label = hpc_arena_text(a, "%s", argv[0]);
+    if (!*label) return HPC_E_NOMEM;
+    return parse_range(ask, argv[0]);
+out:
+    return rc;
+}
+
 int predict_measure_options(hpc_history_options *h, asked *a, const predict_options *o)
 {
     const asked_measure *m = &o->how;
@@ -126,6 +198,7 @@ int predict_measure_options(hpc_history_options *h, asked *a, const predict_opti
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
+    if (o->file.n > 0) TRY(hpc_fail(HPC_E_ARG, "--measure and --file exclude each other"));
     if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
     if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
         TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));

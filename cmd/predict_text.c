@@ -179,7 +179,7 @@ int predict_put_text(hpc_buf *out, const predict_report *r)
     if (p->n == 1 && p->commit[0].said.acknowledged)
         hpc_buf_printf(out, "  acknowledged: %s\n", p->commit[0].said.acknowledged);
     if (r->verbose) put_range(out, r);
-    if (p->n != 1) put_commits(out, r);
+    if (p->n != 1 && !r->files) put_commits(out, r);
     if (r->verbose) put_functions(out, &p->range);
     if (r->measured) predict_put_measured(out, r->measured, p);
     if (!r->verbose) return out->failed;

@@ -33,5 +33,7 @@ install: install-editors
 install-editors:
 	$(Q)mkdir -p $(root)/share/hpccoder && rm -rf $(root)/share/hpccoder/editors && \
 	    cp -R editors $(root)/share/hpccoder/editors
+	$(Q)if command -v python3 >/dev/null; then \
+	    python3 editors/vscode/pack.py $(root)/share/hpccoder/editors/vscode/hpccoder.vsix; fi
 
 .PHONY: install-editors docs docs-check deps-docs docs-check-run install-docs

@@ -117,7 +117,13 @@ static int read_file(perf_kept *k, hpc_perf_reader *r, const char *path)
     hpc_perf_source *s = &k->s;
     size_t bytes = 0, looked = 8000;
     int rc = HPC_OK;
-    TRY(hpc_git_read(&s->text, &bytes, r->git, &k->id, r->limits.file_bytes));
+    const hpc_perf_text *own = perf_work_find(r, &k->id);
+    if (own) {
+        rc = own->n > r->limits.file_bytes ? HPC_GIT_TOO_LARGE : HPC_GIT_READ;
+        if (rc == HPC_GIT_READ) TRY(hpc_buf_add(&s->text, own->text, own->n));
+    } else {
+        TRY(hpc_git_read(&s->text, &bytes, r->git, &k->id, r->limits.file_bytes));
+    }
     if (rc != HPC_GIT_READ) s->skip = skips[rc];
     if (s->skip == HPC_PERF_TAKEN && s->text.n > 0 &&
         memchr(s->text.data, 0, s->text.n < looked ? s->text.n : looked))

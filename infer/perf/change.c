@@ -30,6 +30,7 @@ void hpc_perf_reader_free(hpc_perf_reader *r)
 {
     if (!r) return;
     perf_cache_free(r);
+    hpc_free(r->work);
     hpc_git_changes_release(&r->diff);
     hpc_buf_release(&r->scratch);
     hpc_edits_release(&r->edits);
@@ -99,7 +100,10 @@ int hpc_perf_change_read(hpc_perf_change *out, hpc_perf_reader *r, const hpc_git
     r->change++;
     r->change_bytes = 0;
     filter f = {r, out};
-    rc = hpc_git_diff(&r->diff, r->git, base, head, wanted, &f, r->limits.files);
+    if (r->work && memcmp(head, &(hpc_git_id){0}, sizeof *head) == 0)
+        rc = perf_work_diff(r, base, wanted, &f);
+    else
+        rc = hpc_git_diff(&r->diff, r->git, base, head, wanted, &f, r->limits.files);
     if (rc == HPC_E_UNSUPPORTED) {
         hpc_error_clear(); /* no failure: nothing can be said of it */
         out->too_many = true;

@@ -127,6 +127,15 @@ int hpc_perf_reader_create(hpc_perf_reader **out, hpc_git *g, const hpc_perf_lim
  * Without this call no file is ignored. */
 void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p);
 void hpc_perf_reader_free(hpc_perf_reader *r);
+/* A file of the working tree. */
+typedef struct hpc_perf_text {
+    const char *path; /* from the root of the repository */
+    const char *text; /* NULL: the file does not exist */
+    size_t n;
+} hpc_perf_text;
+/* From now on a zero head means the base with these files, which are borrowed. Call once. A file
+ * that is in neither gives HPC_E_ARG when the change is read. */
+int hpc_perf_reader_set_work(hpc_perf_reader *r, const hpc_perf_text *file, int64_t n);
 /* Replaces out by the difference of base and head. A zero id is an empty commit: the base of the
  * first commit of a history. The base of a merge is its first parent. Functions are paired across
  * files: by position and name, by content, by name, by similarity. Functions that only moved are

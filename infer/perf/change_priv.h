@@ -31,12 +31,19 @@ static inline const perf_part *perf_part_of(const hpc_perf_source *s, int64_t fu
     const perf_kept *k = (const perf_kept *)(const void *)s;
     return &k->part[function < 0 ? s->f.n : function];
 }
+typedef struct perf_work_file { /* of the working tree */
+    const hpc_perf_text *file;
+    hpc_git_id id;   /* zero: it does not exist */
+    hpc_git_id base; /* its blob in the commit; zero: none */
+} perf_work_file;
 enum { PERF_SLOTS = 4096 };
 struct hpc_perf_reader {
     hpc_git *git;
     hpc_perf_limits limits;
     bool leaves_aside; /* ignores files outside the program */
     const hpc_perf_program *program;
+    perf_work_file *work; /* by path */
+    int64_t work_n;
     perf_kept *slot[PERF_SLOTS];
     size_t bytes;        /* of all cached files */
     size_t change_bytes; /* of text of this change */
@@ -51,8 +58,14 @@ int perf_cache_get(const hpc_perf_source **out, hpc_perf_reader *r, const hpc_gi
 void perf_cache_trim(hpc_perf_reader *r); /* drops files that this change did not use */
 void perf_cache_free(hpc_perf_reader *r);
 
-/* ---- match.c: files and functions before and after
- * ----------------------------------------------------------------- */
+/* ---- worktree.c ---- */
+/* As hpc_git_diff into r->diff, with the files of the working tree as head. */
+int perf_work_diff(hpc_perf_reader *r, const hpc_git_id *base,
+                   bool (*want)(const char *path, void *user), void *user);
+/* The file with this id; NULL: the id is a blob's. */
+const hpc_perf_text *perf_work_find(const hpc_perf_reader *r, const hpc_git_id *id);
+
+/* ---- match.c: files and functions before and after ---- */
 /* Sets the files of out from `diff`; a renamed file is one file. */
 int perf_match_files(hpc_perf_change *out, hpc_perf_reader *r);
 int perf_match_functions(hpc_perf_change *out, hpc_perf_reader *r);

@@ -60,6 +60,11 @@ static int find_range(hpc_git_range *out, hpc_perf_told *range, hpc_git *g,
     hpc_git_id base;
     int rc;
     TRY(hpc_git_resolve(&range->head, g, o->head));
+    if (o->file_n > 0) {
+        range->base = range->head;
+        range->head = (hpc_git_id){0};
+        return HPC_OK;
+    }
     if (o->base) {
         TRY(hpc_git_resolve(&base, g, o->base));
         TRY(find_parting(&range->base, g, &base, &range->head, o));
@@ -202,7 +207,7 @@ static int acknowledge(hpc_perf_prediction *p, hpc_git *g, const hpc_perf_predic
     perf_acks acks = {0};
     hpc_buf file = {0};
     int rc = HPC_OK;
-    if (!text) TRY(read_acks(&file, g, &p->range.head));
+    if (!text) TRY(read_acks(&file, g, o->file_n > 0 ? &p->range.base : &p->range.head));
     if (!text) text = file.n > 0 ? file.data : "";
     TRY(perf_acks_read(&acks, p, name, text));
     TRY(perf_acks_apply(&acks, p, g));

@@ -75,8 +75,12 @@ typedef struct hpc_perf_predict_options {
     bool all;                /* also merged commits, not only first parents */
     bool each;               /* the level of the commits, not of the range as a whole */
     double warn, fail;       /* thresholds for the probability of slower; above 1: never */
-    const char *acks;        /* text of a file of acknowledgements; NULL: HPC_PERF_ACKS of head */
-    const char *acks_name;   /* its name in messages */
+    /* Files of the working tree; if there are any, base is NULL, and the range compares head with
+     * head plus these files. Its `base` is then head's id and its `head` zero. */
+    const hpc_perf_text *file;
+    int64_t file_n;
+    const char *acks;      /* text of a file of acknowledgements; NULL: HPC_PERF_ACKS of head */
+    const char *acks_name; /* its name in messages */
     /* A language model as additional input; NULL: none. It is cleared first. */
     hpc_perf_language *language;
     /* Gives the line profile of a commit, or of an earlier one: *hot, valid until the next call;

@@ -20,6 +20,7 @@ int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
     *t = (perf_teller){.model = m, .o = o, .arena = arena};
     TRY(hpc_perf_reader_create(&t->reader, g, NULL));
     hpc_perf_reader_set_program(t->reader, o->program);
+    if (o->file_n > 0) TRY(hpc_perf_reader_set_work(t->reader, o->file, o->file_n));
     TRY(hpc_perf_scanner_create(&t->scanner));
 out:
     return rc;

@@ -22,6 +22,7 @@ typedef struct hpc_document {
     char *uri, *path; /* path: NULL unless the URI is a file's */
     hpc_buf text;     /* followed by a NUL */
     int64_t version;
+    int language; /* for the caller */
 } hpc_document;
 
 typedef struct hpc_documents {

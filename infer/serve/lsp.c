@@ -72,9 +72,9 @@ static void answer_initialize(lsp_server *s, const hpc_json *id)
     if (s->o->checker) {
         put_actions(&w);
         hpc_json_put_bool(&w, "hoverProvider", true);
-        if (s->pulls) put_pull(&w);
+        if (s->can.pulls) put_pull(&w);
     }
-    if (s->o->engine.model) {
+    if (s->o->completes) {
         hpc_json_put_bool(&w, "inlineCompletionProvider", true);
         hpc_json_open(&w, "completionProvider", '{');
         hpc_json_close(&w, '}');
@@ -88,14 +88,21 @@ static void answer_initialize(lsp_server *s, const hpc_json *id)
     lsp_answer_end(s, &w);
 }
 
-/* {"guard": true}, also below "hpccoder". */
-static void configure(lsp_server *s, const hpc_json *settings)
+static bool is_on(const hpc_json *v)
 {
-    const hpc_json *own = get(settings, "hpccoder", NULL);
-    const hpc_json *guard = get(own ? own : settings, "guard", NULL);
-    if (hpc_json_kind_of(guard) != HPC_JSON_BOOL) return;
-    bool on = s->guard;
-    if (hpc_json_bool(&on, guard, "guard") >= 0) __atomic_store_n(&s->guard, on, __ATOMIC_RELAXED);
+    bool on = false;
+    return hpc_json_kind_of(v) == HPC_JSON_BOOL && hpc_json_bool(&on, v, "") >= 0 && on;
+}
+
+static void read_abilities(lsp_abilities *out, const hpc_json *can)
+{
+    const hpc_json *workspace = get(can, "workspace", NULL);
+    out->pulls = get(can, "textDocument", "diagnostic") != NULL;
+    out->refresh = is_on(get(get(workspace, "diagnostics", NULL), "refreshSupport", NULL));
+    out->progress = is_on(get(can, "window", "workDoneProgress"));
+    out->configuration = is_on(get(workspace, "configuration", NULL));
+    out->register_configuration =
+        is_on(get(workspace, "didChangeConfiguration", "dynamicRegistration"));
 }
 
 static void initialize(lsp_server *s, const hpc_json *id, const hpc_json *params)
@@ -106,8 +113,8 @@ static void initialize(lsp_server *s, const hpc_json *id, const hpc_json *params
         return;
     }
     s->unit = offers_utf8(can) ? HPC_UNIT_UTF8 : HPC_UNIT_UTF16;
-    s->pulls = get(can, "textDocument", "diagnostic") != NULL;
-    configure(s, get(params, "initializationOptions", NULL));
+    read_abilities(&s->can, can);
+    lsp_configure(s, get(params, "initializationOptions", NULL));
     s->initialized = true;
     answer_initialize(s, id);
 }
@@ -116,8 +123,10 @@ static void initialized(lsp_server *s)
 {
     if (!s->o->checker && s->o->no_checker)
         lsp_message(s, "window/logMessage", 2, s->o->no_checker);
-    if (!s->o->engine.model && s->o->no_model)
+    if (!s->settings.model[0] && s->o->no_model)
         lsp_message(s, "window/showMessage", 1, s->o->no_model);
+    lsp_register_configuration(s);
+    lsp_ask_configuration(s);
 }
 
 /* ---- jobs ----------------------------------------------------------------------------------- */
@@ -130,7 +139,8 @@ static char *copy(const char *text)
 }
 
 /* Takes the message. NULL: out of memory. */
-static lsp_job *make_job(lsp_kind kind, hpc_json *message, const hpc_document *d)
+static lsp_job *make_job(lsp_kind kind, const lsp_settings *settings, hpc_json *message,
+                         const hpc_document *d)
 {
     lsp_job *j = hpc_alloc(1, sizeof *j);
     if (!j) {
@@ -140,10 +150,13 @@ static lsp_job *make_job(lsp_kind kind, hpc_json *message, const hpc_document *d
     j->kind = kind;
     j->message = message;
     j->id = message ? hpc_json_get(message, "id") : NULL;
-    j->document = (hpc_document){.uri = copy(d->uri), .path = copy(d->path), .version = d->version};
+    j->settings = *settings;
+    j->uri = copy(d->uri);
+    j->document = (hpc_document){
+        .uri = copy(d->uri), .path = copy(d->path), .version = d->version, .language = d->language};
     hpc_buf_add(&j->document.text, d->text.data, d->text.n);
     hpc_buf_text(&j->document.text, "");
-    if (j->document.uri && j->document.text.failed >= 0) return j;
+    if (j->uri && j->document.uri && j->document.text.failed >= 0) return j;
     lsp_job_free(j);
     return NULL;
 }
@@ -151,11 +164,55 @@ static lsp_job *make_job(lsp_kind kind, hpc_json *message, const hpc_document *d
 /* Where the client does not ask for diagnostics: after a pause in the typing. */
 static void push_diagnostics(lsp_server *s, const hpc_document *d, int64_t delay_ms)
 {
-    if (s->pulls || !s->o->checker) return;
-    lsp_job *j = make_job(LSP_PUSH_DIAGNOSTICS, NULL, d);
+    if (s->can.pulls || !s->o->checker) return;
+    lsp_job *j = make_job(LSP_PUSH_DIAGNOSTICS, &s->settings, NULL, d);
     if (!j) return;
     j->due_ns = hpc_clock_ns() + delay_ms * 1000000;
     lsp_queue_put(&s->analysis, j);
+}
+
+void lsp_hints_changed(lsp_server *s, const hpc_document *d, const lsp_settings *settings)
+{
+    if (s->can.pulls || !s->o->checker) {
+        lsp_hints_publish(s, d->uri);
+        return;
+    }
+    lsp_job *j = make_job(LSP_PUSH_AGAIN, settings, NULL, d);
+    if (j) lsp_queue_put(&s->analysis, j);
+}
+
+static void predict(lsp_server *s, const hpc_document *d)
+{
+    if (!s->o->program || !d->path || !s->settings.perf[d->language]) return;
+    lsp_job *j = make_job(LSP_PERF, &s->settings, NULL, d);
+    if (j) lsp_queue_put(&s->perf, j);
+}
+
+/* New settings: the diagnostics of open documents may be others. */
+static void refresh(lsp_server *s)
+{
+    hpc_buf out = {0};
+    hpc_json_out w;
+    for (int64_t k = 0; k < s->documents.n; k++) {
+        const hpc_document *d = &s->documents.item[k];
+        if (!s->settings.perf[d->language] && lsp_hints_drop(s, d->uri))
+            lsp_hints_changed(s, d, &s->settings);
+        push_diagnostics(s, d, 0);
+    }
+    if (!s->can.pulls || !s->can.refresh || s->documents.n == 0) return;
+    lsp_request_begin(&w, &out, "refresh", "workspace/diagnostic/refresh");
+    lsp_answer_end(s, &w);
+}
+
+/* Clients that answer workspace/configuration may send a change without its settings. */
+static void did_change_configuration(lsp_server *s, const hpc_json *settings)
+{
+    if (hpc_json_n(settings) == 0) {
+        lsp_ask_configuration(s);
+        return;
+    }
+    lsp_configure(s, settings);
+    refresh(s);
 }
 
 /* ---- documents ------------------------------------------------------------------------------ */
@@ -180,19 +237,26 @@ static void did_open(lsp_server *s, const hpc_json *params)
     if (!*uri) return;
     if (hpc_documents_put(&s->documents, uri, version_of(params), text, strlen(text)) < 0)
         hpc_error_clear();
-    else
-        push_diagnostics(s, hpc_documents_find(&s->documents, uri), 0);
+    hpc_document *made = hpc_documents_find(&s->documents, uri);
+    if (!made) return;
+    made->language = (int)lsp_language_of_id(lsp_text(d, "languageId"));
+    if (made->language == HPC_LANGUAGE_NONE)
+        made->language = (int)hpc_language_of(made->path ? made->path : uri, text, strlen(text));
+    push_diagnostics(s, made, 0);
 }
 
-static int change(lsp_server *s, hpc_document *d, const hpc_json *edit)
+static int change(lsp_server *s, hpc_document *d, const hpc_json *edit, bool *moved)
 {
     const hpc_json *range = get(edit, "range", NULL);
     const char *text = lsp_text(edit, "text");
     hpc_text_position from, to;
-    if (hpc_json_kind_of(range) != HPC_JSON_OBJECT)
+    if (hpc_json_kind_of(range) != HPC_JSON_OBJECT) {
+        if (lsp_hints_drop(s, d->uri)) lsp_hints_changed(s, d, &s->settings);
         return hpc_document_edit(d, 0, d->text.n, text, strlen(text));
+    }
     if (!lsp_position(&from, range, "start") || !lsp_position(&to, range, "end"))
         return hpc_fail(HPC_E_ARG, "%s: a change has no valid range", d->uri);
+    *moved = lsp_hints_edit(s, d->uri, from.line, to.line, text) || *moved;
     return hpc_document_edit(d, hpc_text_offset(&d->text, from, s->unit),
                              hpc_text_offset(&d->text, to, s->unit), text, strlen(text));
 }
@@ -203,27 +267,34 @@ static void did_change(lsp_server *s, const hpc_json *params)
 {
     hpc_document *d = document_of(s, params);
     const hpc_json *edits = get(params, "contentChanges", NULL);
+    bool moved = false;
     if (!d) return;
     for (int64_t k = 0; k < hpc_json_n(edits); k++) {
-        if (change(s, d, hpc_json_at(edits, k)) >= 0) continue;
+        if (change(s, d, hpc_json_at(edits, k), &moved) >= 0) continue;
         lsp_message(s, "window/logMessage", 1, hpc_error_get()->text);
         hpc_error_clear();
         hpc_documents_close(&s->documents, d->uri);
         return;
     }
     d->version = version_of(params);
+    if (moved && (s->can.pulls || !s->o->checker)) lsp_hints_publish(s, d->uri);
     push_diagnostics(s, d, PUSH_DELAY_MS);
 }
 
 static void did_save(lsp_server *s, const hpc_json *params)
 {
     const hpc_document *d = document_of(s, params);
-    if (d) push_diagnostics(s, d, 0);
+    if (!d) return;
+    push_diagnostics(s, d, 0);
+    predict(s, d);
 }
 
 static void did_close(lsp_server *s, const hpc_json *params)
 {
     const char *uri = lsp_text(get(params, "textDocument", NULL), "uri");
+    const bool had_hints = lsp_hints_drop(s, uri);
+    if (hpc_documents_find(&s->documents, uri) && (had_hints || (!s->can.pulls && s->o->checker)))
+        lsp_hints_publish(s, uri);
     hpc_documents_close(&s->documents, uri);
 }
 
@@ -246,8 +317,11 @@ static void request_of_document(lsp_server *s, const method *m, hpc_json *messag
 {
     const hpc_json *id = hpc_json_get(message, "id");
     const hpc_document *d = document_of(s, hpc_json_get(message, "params"));
-    bool served = m->completes ? s->o->engine.model != NULL : s->o->checker != NULL;
-    lsp_job *j = d && served ? make_job(m->kind, message, d) : NULL;
+    bool served = m->completes ? s->o->completes : s->o->checker != NULL;
+    if (d && served)
+        served = (m->completes ? s->settings.completion : s->settings.pragma)[d->language] ||
+                 m->kind == LSP_PULL_DIAGNOSTICS;
+    lsp_job *j = d && served ? make_job(m->kind, &s->settings, message, d) : NULL;
     if (j) {
         lsp_queue_put(m->completes ? &s->completion : &s->analysis, j);
     } else if (!d) {
@@ -276,7 +350,21 @@ static void notification(lsp_server *s, const char *name, const hpc_json *params
     if (strcmp(name, "textDocument/didClose") == 0) did_close(s, params);
     if (strcmp(name, "$/cancelRequest") == 0) cancel(s, params);
     if (strcmp(name, "workspace/didChangeConfiguration") == 0)
-        configure(s, get(params, "settings", NULL));
+        did_change_configuration(s, get(params, "settings", NULL));
+    if (strcmp(name, "window/workDoneProgress/cancel") == 0) lsp_progress_cancel(s, params);
+}
+
+/* The client's answer to a request of ours. */
+static void answered(lsp_server *s, const hpc_json *message)
+{
+    const char *id = lsp_text(message, "id");
+    const hpc_json *result = hpc_json_get(message, "result");
+    if (strcmp(id, "configuration") == 0 && hpc_json_kind_of(result) == HPC_JSON_LIST) {
+        lsp_configure(s, hpc_json_at(result, 0));
+        refresh(s);
+    } else {
+        lsp_progress_created(s, id, !hpc_json_get(message, "error"));
+    }
 }
 
 /* Takes the message. */
@@ -305,7 +393,7 @@ static void request(lsp_server *s, const char *name, hpc_json *message)
     hpc_json_free(message);
 }
 
-/* Takes the message. Answers to requests of the server are ignored: it makes none. */
+/* Takes the message. */
 static void dispatch(lsp_server *s, hpc_json *message)
 {
     const char *name = lsp_text(message, "method");
@@ -318,6 +406,8 @@ static void dispatch(lsp_server *s, hpc_json *message)
         return;
     } else if (*name) {
         notification(s, name, hpc_json_get(message, "params"));
+    } else if (s->initialized && !s->shutdown) {
+        answered(s, message);
     }
     hpc_json_free(message);
 }
@@ -342,16 +432,24 @@ static int read_messages(lsp_server *s)
 
 int hpc_lsp_serve(const hpc_lsp_options *o)
 {
-    lsp_server s = {.o = o, .guard = o->guard};
+    lsp_server s = {.o = o};
     int rc;
+    lsp_settings_init(&s.settings, o);
     hpc_rpc_open(&s.rpc, o->in, o->out);
+    lsp_progress_open(&s);
+    lsp_hints_open(&s);
     TRY(lsp_queue_open(&s.analysis, &s, lsp_analyse, lsp_analyses_free));
     TRY(lsp_queue_open(&s.completion, &s, lsp_complete, lsp_completer_free));
+    TRY(lsp_queue_open(&s.perf, &s, lsp_predict, NULL));
     rc = read_messages(&s);
 out:
+    lsp_queue_close(&s.perf);
     lsp_queue_close(&s.completion);
     lsp_queue_close(&s.analysis);
+    lsp_hints_close(&s);
+    lsp_progress_close(&s);
     hpc_documents_release(&s.documents);
+    hpc_buf_release(&s.reported);
     hpc_rpc_close(&s.rpc);
     return rc < 0 ? rc : s.shutdown ? 0 : 1;
 }

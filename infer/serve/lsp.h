@@ -1,6 +1,6 @@
 /*
  * Language Server Protocol 3.17 over two file descriptors: inline completions, completions,
- * verdicts on loops as diagnostics, fixes as code actions, and hover.
+ * verdicts on loops as diagnostics, fixes as code actions, hover, and performance hints on save.
  *
  * The server supersedes inline completions: a new request for a document answers the earlier ones
  * with null. A model that cannot be loaded disables completions and nothing else.
@@ -17,13 +17,20 @@ typedef struct hpc_lsp_options {
     hpc_checker *checker; /* NULL: no diagnostics, and no_checker says why */
     const char *no_checker;
     const char *database;      /* compile_commands.json; NULL: searched for from each file */
-    hpc_engine_options engine; /* its model NULL: no completions, and no_model says why */
+    bool completes;            /* offers completions */
+    hpc_engine_options engine; /* its model NULL: no model was found, and no_model says why */
     const char *no_model;
+    /* Checks completions; another is drawn for one that fails. Not that of the diagnostics, which
+     * another thread uses. NULL: no checks. */
+    hpc_checker *completion_checker;
     const char *passages; /* passage index of the model; NULL: none */
     int64_t completion_tokens;
     double completion_seconds, prompt_seconds;
-    bool guard;  /* as `pragma --guard` */
-    int slow_ms; /* for tests: waits so long before each step of a prompt */
+    bool guard;               /* as `pragma --guard` */
+    bool perf;                /* performance hints on save, unless the client configures it */
+    const char *program;      /* path of hpccoder, for performance hints; NULL: none */
+    const char *cache_folder; /* of the key-value cache; NULL: it is not kept on disk */
+    int slow_ms;              /* for tests: waits so long before each step of a prompt */
 } hpc_lsp_options;
 
 /* Serves until `exit` or the end of input. 0: after `shutdown`; 1: without it, as the protocol

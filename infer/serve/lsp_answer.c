@@ -16,6 +16,15 @@ void lsp_answer_begin(hpc_json_out *w, hpc_buf *out, const hpc_json *id)
         lsp_put_null(w, "id");
 }
 
+void lsp_request_begin(hpc_json_out *w, hpc_buf *out, const char *id, const char *method)
+{
+    *w = (hpc_json_out){.buf = out};
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "jsonrpc", "2.0");
+    if (id) hpc_json_put_text(w, "id", id);
+    hpc_json_put_text(w, "method", method);
+}
+
 /* Closes the message and sends it. A failure to write means that the client is gone: the reader
  * sees that, too. */
 void lsp_answer_end(lsp_server *s, hpc_json_out *w)
@@ -60,10 +69,8 @@ void lsp_answer_failure(lsp_server *s, const hpc_json *id)
 void lsp_message(lsp_server *s, const char *method, int type, const char *text)
 {
     hpc_buf out = {0};
-    hpc_json_out w = {.buf = &out};
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_text(&w, "jsonrpc", "2.0");
-    hpc_json_put_text(&w, "method", method);
+    hpc_json_out w;
+    lsp_request_begin(&w, &out, NULL, method);
     hpc_json_open(&w, "params", '{');
     hpc_json_put_int(&w, "type", type);
     hpc_json_put_text(&w, "message", text);

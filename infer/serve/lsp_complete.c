@@ -8,10 +8,13 @@
 #include <time.h>
 
 #include "infer/complete/source.h"
+#include "infer/complete/verify.h"
 #include "infer/serve/complete_port.h"
 #include "infer/serve/lsp_priv.h"
 
-enum { UNLOAD_MS = 15 * 60 * 1000 };
+enum { MORE = 4, LEAST_NS = 300000000, COMPILE_NS = 300000000, SLOW = 64 };
+static const double DRAWN = 0.6; /* temperature of alternatives */
+enum { UNLOAD_MS = 15 * 60 * 1000, SHOWN_AFTER_MS = 500 };
 
 struct lsp_completer {
     hpc_model_files *files;
@@ -19,6 +22,9 @@ struct lsp_completer {
     hpc_scheduler_port *port;
     hpc_completer *completer; /* NULL: the model cannot be loaded */
     hpc_passages *passages;
+    lsp_settings loaded; /* the settings that it was opened with */
+    uint64_t slow[SLOW]; /* hashes of documents that take the compiler too long */
+    int64_t slow_n;      /* of all time: the newest are kept */
 };
 
 void lsp_completer_free(lsp_server *s)
@@ -33,12 +39,20 @@ void lsp_completer_free(lsp_server *s)
     s->completer = NULL;
 }
 
-static int open_model(struct lsp_completer *c, const hpc_engine_options *engine)
+static int open_model(struct lsp_completer *c, const hpc_lsp_options *lsp)
 {
-    hpc_scheduler_options o = {.engine = *engine, .low_priority = true, .unload_ms = UNLOAD_MS};
+    hpc_scheduler_options o = {.engine = lsp->engine,
+                               .low_priority = true,
+                               .unload_ms = UNLOAD_MS,
+                               .kv_folder = lsp->cache_folder};
+    hpc_engine_options *engine = &o.engine;
     int rc;
+    engine->model = c->loaded.model;
+    engine->threads = (int)c->loaded.threads;
+    if (c->loaded.tokens > lsp->completion_tokens)
+        engine->cache_tokens += engine->requests * (c->loaded.tokens - lsp->completion_tokens);
     TRY(hpc_model_files_open(&c->files, engine->model));
-    o.engine.files = c->files;
+    engine->files = c->files;
     TRY(hpc_scheduler_open(&c->scheduler, &o));
     TRY(hpc_scheduler_load(c->scheduler));
     TRY(hpc_scheduler_port_open(&c->port, c->scheduler, &(hpc_job){.client = 1}));
@@ -47,20 +61,46 @@ out:
     return rc;
 }
 
-/* Once. A failure is shown once, and later requests are answered with null. */
-static int load(lsp_server *s)
+/* The index of the model of the command line; for another one FILE.passages next to FILE.gguf. */
+static void open_passages(lsp_server *s)
 {
+    const char *model = s->completer->loaded.model;
+    char beside[PATH_MAX + 16];
+    const char *dot = strrchr(model, '.'), *path = s->o->passages;
+    if (!s->o->engine.model || strcmp(model, s->o->engine.model) != 0) {
+        snprintf(beside, sizeof beside, "%.*s.passages", (int)(dot ? dot - model : 0), model);
+        path = dot && hpc_file_exists(beside) ? beside : NULL;
+    }
+    if (!path || hpc_passages_open(&s->completer->passages, path) >= 0) return;
+    lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
+    hpc_error_clear();
+}
+
+static bool is_current(const lsp_settings *loaded, const lsp_settings *now)
+{
+    return strcmp(loaded->model, now->model) == 0 && loaded->threads == now->threads &&
+           loaded->tokens >= now->tokens;
+}
+
+/* Once for each model and number of threads. A failure is shown once, and later requests are
+ * answered with null. */
+static int load(lsp_server *s, const lsp_settings *now)
+{
+    int64_t token = 0;
     int rc;
-    if (s->completer) return HPC_OK;
+    if (s->completer && is_current(&s->completer->loaded, now)) return HPC_OK;
+    lsp_completer_free(s);
     s->completer = hpc_alloc(1, sizeof *s->completer);
     if (!s->completer) return HPC_E_NOMEM;
-    TRY(open_model(s->completer, &s->o->engine));
-    if (s->o->passages && hpc_passages_open(&s->completer->passages, s->o->passages) < 0) {
-        lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
-        hpc_error_clear();
-    }
+    s->completer->loaded = *now;
+    if (!now->model[0]) return HPC_OK; /* the client knows */
+    token = lsp_progress_begin(s, "hpccoder: loading the model", false, NULL);
+    TRY(open_model(s->completer, s->o));
+    open_passages(s);
+    lsp_progress_end(s, token);
     return HPC_OK;
 out:
+    lsp_progress_end(s, token);
     lsp_message(s, "window/showMessage", 1, hpc_error_get()->text);
     hpc_error_clear();
     return rc;
@@ -73,17 +113,25 @@ typedef struct completing {
     lsp_job *j;
     size_t at; /* the cursor, in the document's text */
     hpc_spot spot;
+    hpc_check_flags flags;
+    hpc_completions_checker *checker; /* NULL: no checks */
+    bool compiles;                    /* it asks the compiler */
     hpc_completions made;
     size_t n;      /* bytes of the first completion that are offered */
     bool answered; /* the request may be cancelled after that, too */
+    int64_t began_ns, progress;
 } completing;
 
-static void wait_for_test(void *user, int64_t done, int64_t total)
+/* Prompts that take long have a report of progress. */
+static void show_reading(void *user, int64_t done, int64_t total)
 {
-    const completing *x = user;
+    completing *x = user;
     struct timespec t = {x->s->o->slow_ms / 1000, x->s->o->slow_ms % 1000 * 1000000L};
-    (void)done, (void)total;
     if (x->s->o->slow_ms > 0) nanosleep(&t, NULL);
+    const bool is_late = hpc_clock_ns() - x->began_ns > SHOWN_AFTER_MS * 1000000LL;
+    if (is_late && x->progress == 0 && done < total)
+        x->progress = lsp_progress_begin(x->s, "hpccoder: reading the prompt", true, &x->j->cancel);
+    lsp_progress_report(x->s, x->progress, done, total);
 }
 
 /* The cursor as a line and a column that counts characters, both from 1. */
@@ -101,25 +149,104 @@ static int open_spot(completing *x, hpc_text_position p)
     return hpc_spot_open(&x->spot, d->path ? d->path : d->uri, text->data, text->n, place);
 }
 
+/* A document with headers that take long is not compiled again: completions would come too late. */
+static int check(completing *x, hpc_completions *c)
+{
+    struct lsp_completer *own = x->s->completer;
+    const int64_t began = hpc_clock_ns();
+    const bool is_first = hpc_completions_checker_base(x->checker) == NULL;
+    int rc = hpc_completions_check(c, x->checker);
+    if (is_first && x->compiles && hpc_clock_ns() - began > COMPILE_NS)
+        own->slow[own->slow_n++ % SLOW] = hpc_hash(x->j->uri, strlen(x->j->uri), 0);
+    return rc;
+}
+
+static bool is_slow(const completing *x)
+{
+    const struct lsp_completer *own = x->s->completer;
+    const uint64_t hash = hpc_hash(x->j->uri, strlen(x->j->uri), 0);
+    for (int64_t k = 0; k < own->slow_n && k < SLOW; k++)
+        if (own->slow[k] == hash) return true;
+    return false;
+}
+
+/* Draws alternatives to a completion that fails a check, for as long as it took. */
+static int draw_more(completing *x, hpc_complete_request *r)
+{
+    const int64_t now = hpc_clock_ns(), took = now - x->began_ns;
+    const int64_t until = now + (took > LEAST_NS ? took : LEAST_NS);
+    hpc_completions more = {0};
+    int rc;
+    r->samples = MORE;
+    r->reading = NULL; /* the prompt is in the cache */
+    r->sampling.temperature = DRAWN;
+    if (until < r->until_ns) r->until_ns = until;
+    TRY(hpc_complete(&more, x->s->completer->completer, r));
+    TRY(check(x, &more));
+    TRY(hpc_completions_merge(&x->made, &more));
+    hpc_completions_rank(&x->made);
+out:
+    hpc_completions_release(&more);
+    return rc;
+}
+
+static bool is_cancelled(const completing *x)
+{
+    return __atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED) != 0;
+}
+
 static int draw(completing *x)
 {
-    const hpc_lsp_options *o = x->s->o;
+    const lsp_settings *o = &x->j->settings;
     const int64_t second = 1000000000;
-    const hpc_complete_request r = {
-        .spot = &x->spot,
-        .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1 : NULL,
-        .stop = HPC_STOP_BLOCK,
-        .most = o->completion_tokens,
-        .close = true,
-        .until_ns = hpc_clock_ns() + (int64_t)(o->completion_seconds * (double)second),
-        .samples = 1,
-        .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
-        .sampling = hpc_sampling_greedy(),
-        .reading = wait_for_test,
-        .user = x,
-        .cancel = &x->j->cancel,
-        .port = hpc_scheduler_port_get(x->s->completer->port)};
-    return hpc_complete(&x->made, x->s->completer->completer, &r);
+    int rc;
+    hpc_complete_request r = {.spot = &x->spot,
+                              .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1
+                                                          : NULL,
+                              .stop = HPC_STOP_BLOCK,
+                              .most = o->tokens,
+                              .close = true,
+                              .until_ns = hpc_clock_ns() + (int64_t)(o->seconds * (double)second),
+                              .samples = 1,
+                              .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
+                              .sampling = hpc_sampling_greedy(),
+                              .reading = show_reading,
+                              .user = x,
+                              .cancel = &x->j->cancel,
+                              .port = hpc_scheduler_port_get(x->s->completer->port)};
+    TRY(hpc_complete(&x->made, x->s->completer->completer, &r));
+    if (!x->checker || is_cancelled(x)) goto out;
+    TRY(check(x, &x->made));
+    if (x->made.n == 0 || !hpc_completion_is_good(&x->made.item[0])) TRY(draw_more(x, &r));
+out:
+    return rc;
+}
+
+static void log_give_up(void *user, const char *message)
+{
+    const completing *x = user;
+    lsp_message(x->s, "window/logMessage", 4, message);
+}
+
+/* Where the compiler cannot process the file, the other checks remain. */
+static int open_checker(completing *x)
+{
+    const char *path = x->j->document.path;
+    hpc_checker *compiler = x->s->o->completion_checker;
+    int rc;
+    if (!compiler) return HPC_OK;
+    if (!path || !hpc_check_knows(x->spot.language) || is_slow(x)) compiler = NULL;
+    x->compiles = compiler != NULL;
+    if (compiler) TRY(lsp_flags_find(&x->flags, x->s, path));
+    const hpc_completions_verify_options o = {.stop = HPC_STOP_BLOCK,
+                                              .checker = compiler,
+                                              .path = path,
+                                              .flags = x->flags.n > 0 ? &x->flags : NULL,
+                                              .give_up = log_give_up,
+                                              .user = x};
+    rc = hpc_completions_checker_open(&x->checker, &x->spot, &o);
+out:
+    return rc;
 }
 
 /* All of it, or, where it leaves its block open, the first line. */
@@ -226,9 +353,13 @@ static int complete(completing *x, hpc_text_position p)
 {
     hpc_buf text = {0};
     int rc;
+    x->began_ns = hpc_clock_ns();
     TRY(open_spot(x, p));
-    TRY(draw(x));
-    if (__atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED)) goto out;
+    TRY(open_checker(x));
+    rc = draw(x);
+    lsp_progress_end(x->s, x->progress);
+    TRY(rc);
+    if (is_cancelled(x)) goto out;
     choose(x);
     if (x->s->completer->passages)
         TRY(hpc_completions_find_sources(&x->made, &x->spot, x->s->completer->passages));
@@ -242,6 +373,8 @@ static int complete(completing *x, hpc_text_position p)
 out:
     hpc_buf_release(&text);
     hpc_completions_release(&x->made);
+    hpc_completions_checker_close(x->checker);
+    hpc_check_flags_release(&x->flags);
     hpc_spot_close(&x->spot);
     return rc;
 }
@@ -255,7 +388,7 @@ void lsp_complete(lsp_server *s, lsp_job *j)
         lsp_answer_error(s, j->id, LSP_INVALID_PARAMS, "a completion needs a position");
         return;
     }
-    if (load(s) < 0 || !s->completer->completer) {
+    if (load(s, &j->settings) < 0 || !s->completer->completer) {
         lsp_answer_null(s, j->id);
         return;
     }

@@ -40,7 +40,7 @@ void lsp_analyses_free(lsp_server *s)
 
 /* ---- the analysis --------------------------------------------------------------------------- */
 
-static int find_flags(hpc_check_flags *out, const lsp_server *s, const char *path)
+int lsp_flags_find(hpc_check_flags *out, const lsp_server *s, const char *path)
 {
     char found[PATH_MAX];
     const char *database = s->o->database;
@@ -54,12 +54,12 @@ static int find_flags(hpc_check_flags *out, const lsp_server *s, const char *pat
     return HPC_OK;
 }
 
-static int judge(analysis *a, lsp_server *s)
+static int judge(analysis *a, const lsp_server *s)
 {
     hpc_check_flags flags = {0};
     hpc_directive_options o = {.loops = HPC_PRAGMA_DEFAULTS, .guard = a->guard, .flags = &flags};
     int rc;
-    TRY(find_flags(&flags, s, a->file.path));
+    TRY(lsp_flags_find(&flags, s, a->file.path));
     rc = hpc_directives_find(&a->file, s->o->checker, &o);
 out:
     hpc_check_flags_release(&flags);
@@ -81,7 +81,7 @@ static analysis *entry_for(struct lsp_analyses *all, const char *uri)
 /* Takes the job's document, unless the same text was analysed already. */
 static int find(analysis **out, lsp_server *s, lsp_job *j)
 {
-    const bool guard = __atomic_load_n(&s->guard, __ATOMIC_RELAXED);
+    const bool guard = j->settings.guard;
     int rc = HPC_OK;
     if (!s->analyses) s->analyses = hpc_alloc(1, sizeof *s->analyses);
     if (!s->analyses) return HPC_E_NOMEM;
@@ -98,6 +98,8 @@ static int find(analysis **out, lsp_server *s, lsp_job *j)
     a->file.path = a->document.path ? a->document.path : a->document.uri;
     a->file.text = a->document.text;
     a->file.language = hpc_language_of(a->file.path, a->file.text.data, a->file.text.n);
+    if (a->file.language == HPC_LANGUAGE_NONE)
+        a->file.language = (hpc_language)a->document.language;
     if (a->file.language != HPC_LANGUAGE_NONE) rc = judge(a, s);
     if (rc < 0) a->document.text.n = 0; /* not to be found again */
     return rc;
@@ -176,26 +178,24 @@ static void put_diagnostic(hpc_json_out *w, const lsp_server *s, const analysis 
     hpc_buf_release(&message);
 }
 
-static void put_diagnostics(hpc_json_out *w, const char *key, const lsp_server *s,
-                            const analysis *a)
+static void put_diagnostics(hpc_json_out *w, const lsp_server *s, const analysis *a)
 {
-    hpc_json_open(w, key, '[');
     for (int64_t k = 0; k < a->file.loops.n; k++)
         if (severity_of(&a->file, k) > 0) put_diagnostic(w, s, a, k);
-    hpc_json_close(w, ']');
 }
 
 static void push(lsp_server *s, const analysis *a)
 {
     hpc_buf out = {0};
-    hpc_json_out w = {.buf = &out};
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_text(&w, "jsonrpc", "2.0");
-    hpc_json_put_text(&w, "method", "textDocument/publishDiagnostics");
+    hpc_json_out w;
+    lsp_request_begin(&w, &out, NULL, "textDocument/publishDiagnostics");
     hpc_json_open(&w, "params", '{');
     hpc_json_put_text(&w, "uri", a->document.uri);
     hpc_json_put_int(&w, "version", a->document.version);
-    put_diagnostics(&w, "diagnostics", s, a);
+    hpc_json_open(&w, "diagnostics", '[');
+    put_diagnostics(&w, s, a);
+    lsp_hints_put(&w, s, a->document.uri);
+    hpc_json_close(&w, ']');
     hpc_json_close(&w, '}');
     lsp_answer_end(s, &w);
 }
@@ -207,9 +207,44 @@ static void answer_pull(lsp_server *s, const hpc_json *id, const analysis *a)
     lsp_answer_begin(&w, &out, id);
     hpc_json_open(&w, "result", '{');
     hpc_json_put_text(&w, "kind", "full");
-    put_diagnostics(&w, "items", s, a);
+    hpc_json_open(&w, "items", '[');
+    put_diagnostics(&w, s, a);
+    hpc_json_close(&w, ']');
     hpc_json_close(&w, '}');
     lsp_answer_end(s, &w);
+}
+
+/* Nothing is analysed where the user does not want it. */
+static bool push_nothing(lsp_server *s, const lsp_job *j)
+{
+    const bool wanted = j->settings.pragma[j->document.language];
+    hpc_buf out = {0};
+    hpc_json_out w;
+    if (wanted) return false;
+    if (j->kind == LSP_PUSH_DIAGNOSTICS || j->kind == LSP_PUSH_AGAIN)
+        lsp_hints_publish(s, j->document.uri);
+    if (j->kind == LSP_ACTIONS || j->kind == LSP_HOVER) lsp_answer_null(s, j->id);
+    if (j->kind != LSP_PULL_DIAGNOSTICS) return true;
+    lsp_answer_begin(&w, &out, j->id);
+    hpc_json_open(&w, "result", '{');
+    hpc_json_put_text(&w, "kind", "full");
+    hpc_json_open(&w, "items", '[');
+    hpc_json_close(&w, ']');
+    hpc_json_close(&w, '}');
+    lsp_answer_end(s, &w);
+    return true;
+}
+
+/* The newest analysis of the document, with its hints. */
+static void push_again(lsp_server *s, const char *uri)
+{
+    for (int64_t k = 0; s->analyses && k < s->analyses->n; k++) {
+        const analysis *a = &s->analyses->item[k];
+        if (a->document.text.n == 0 || strcmp(a->document.uri, uri) != 0) continue;
+        push(s, a);
+        return;
+    }
+    lsp_hints_publish(s, uri);
 }
 
 /* ---- code actions --------------------------------------------------------------------------- */
@@ -362,6 +397,11 @@ static void answer_hover(lsp_server *s, const lsp_job *j, const analysis *a)
 void lsp_analyse(lsp_server *s, lsp_job *j)
 {
     analysis *a = NULL;
+    if (push_nothing(s, j)) return;
+    if (j->kind == LSP_PUSH_AGAIN) {
+        push_again(s, j->document.uri);
+        return;
+    }
     int rc = find(&a, s, j);
     const int cancelled = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED);
     if (rc >= 0 && !cancelled) {

@@ -4,6 +4,7 @@
 
 #include "infer/serve/document.h"
 #include "infer/serve/lsp.h"
+#include "infer/serve/lsp_settings.h"
 #include "infer/serve/rpc.h"
 
 /* JSON-RPC and LSP error codes */
@@ -19,6 +20,8 @@ enum {
 
 typedef enum lsp_kind {
     LSP_PUSH_DIAGNOSTICS, /* a notification: no id */
+    LSP_PUSH_AGAIN,       /* the same, with the newest analysis of the document */
+    LSP_PERF,             /* performance hints of a saved file */
     LSP_PULL_DIAGNOSTICS,
     LSP_ACTIONS,
     LSP_HOVER,
@@ -30,11 +33,13 @@ typedef enum lsp_kind {
 typedef struct lsp_job {
     struct lsp_job *next;
     lsp_kind kind;
-    hpc_json *message;  /* NULL: a notification */
-    const hpc_json *id; /* of message */
-    hpc_document document;
-    int64_t due_ns; /* not begun before */
-    int cancel;     /* atomic; 1: superseded, the answer is null; 2: cancelled by the client */
+    hpc_json *message;     /* NULL: a notification */
+    const hpc_json *id;    /* of message */
+    char *uri;             /* of the document: queues compare it while a worker has the job */
+    hpc_document document; /* the worker's; its language is as the client names it */
+    lsp_settings settings; /* of the time when it was made */
+    int64_t due_ns;        /* not begun before */
+    int cancel; /* atomic; 1: superseded, the answer is null; 2: cancelled by the client */
 } lsp_job;
 
 typedef struct lsp_server lsp_server;
@@ -48,8 +53,44 @@ typedef struct lsp_queue {
     bool closed;
     lsp_server *server;
     void (*work)(lsp_server *s, lsp_job *j);
-    void (*end)(lsp_server *s); /* in the worker, last */
+    void (*end)(lsp_server *s); /* in the worker, last; may be NULL */
 } lsp_queue;
+
+/* What the client can do. */
+typedef struct lsp_abilities {
+    bool pulls;   /* it asks for diagnostics itself */
+    bool refresh; /* it repeats the request on workspace/diagnostic/refresh */
+    bool progress, configuration, register_configuration;
+} lsp_abilities;
+
+enum { LSP_PROGRESSES = 8, LSP_REASONS = 3 };
+
+/* A report of progress; token 0: free. */
+typedef struct lsp_progress {
+    int64_t token;
+    const char *title;
+    bool counted; /* it has a percentage */
+    bool begun;   /* the client has accepted its token */
+    int percent;
+    int *cancel; /* atomic; NULL: it cannot be cancelled */
+} lsp_progress;
+
+typedef struct lsp_reason {
+    int64_t line; /* from 0 */
+    char *text;
+} lsp_reason;
+typedef struct lsp_hint { /* about a changed function */
+    int64_t line;         /* from 0 */
+    bool slower;
+    char *message;
+    lsp_reason reason[LSP_REASONS];
+    int reasons_n;
+} lsp_hint;
+typedef struct lsp_hints { /* of a document */
+    char *uri;
+    lsp_hint *item;
+    int64_t n, cap;
+} lsp_hints;
 
 struct lsp_analyses;  /* lsp_pragma.c */
 struct lsp_completer; /* lsp_complete.c */
@@ -60,9 +101,20 @@ struct lsp_server {
     hpc_documents documents; /* of the reading thread */
     hpc_position_unit unit;
     bool initialized, shutdown, exited;
-    bool pulls; /* the client asks for diagnostics itself */
-    bool guard;
-    lsp_queue analysis, completion;
+    lsp_abilities can;
+    lsp_settings settings; /* of the reading thread */
+    hpc_buf reported;      /* settings that were reported, each followed by a NUL */
+    lsp_queue analysis, completion, perf;
+    struct {
+        pthread_mutex_t lock;
+        int64_t last;
+        lsp_progress item[LSP_PROGRESSES];
+    } progress;
+    struct {
+        pthread_mutex_t lock;
+        lsp_hints *item;
+        int64_t n, cap;
+    } hints;
     struct lsp_analyses *analyses;   /* of the analysis thread */
     struct lsp_completer *completer; /* of the completion thread */
 };
@@ -84,6 +136,9 @@ void lsp_answer_begin(hpc_json_out *w, hpc_buf *out, const hpc_json *id);
 void lsp_answer_end(lsp_server *s, hpc_json_out *w);
 void lsp_answer_null(lsp_server *s, const hpc_json *id);
 void lsp_answer_error(lsp_server *s, const hpc_json *id, int code, const char *text);
+/* A request to the client, or, with id NULL, a notification, up to its params. lsp_answer_end
+ * sends it. */
+void lsp_request_begin(hpc_json_out *w, hpc_buf *out, const char *id, const char *method);
 /* The error record of this thread, cleared. */
 void lsp_answer_failure(lsp_server *s, const hpc_json *id);
 /* window/logMessage, or window/showMessage. type: 1 error, 2 warning, 3 info. */
@@ -96,9 +151,43 @@ const char *lsp_text(const hpc_json *v, const char *key); /* "" if there is none
 /* A position of an object; false: there is none. */
 bool lsp_position(hpc_text_position *out, const hpc_json *v, const char *key);
 
+/* ---- settings (lsp_settings.c); of the reading thread ---- */
+void lsp_configure(lsp_server *s, const hpc_json *given);
+/* Requests, where the client supports them. */
+void lsp_ask_configuration(lsp_server *s);
+void lsp_register_configuration(lsp_server *s);
+
+/* ---- progress (lsp_progress.c) ---- */
+void lsp_progress_open(lsp_server *s);
+void lsp_progress_close(lsp_server *s);
+/* The title is borrowed. The client's cancellation sets *cancel, until the end. 0: nothing is
+ * shown, which the other calls take. */
+int64_t lsp_progress_begin(lsp_server *s, const char *title, bool counted, int *cancel);
+void lsp_progress_report(lsp_server *s, int64_t token, int64_t done, int64_t total);
+void lsp_progress_end(lsp_server *s, int64_t token);
+void lsp_progress_created(lsp_server *s, const char *id, bool accepted);
+void lsp_progress_cancel(lsp_server *s, const hpc_json *params);
+
+/* ---- performance hints (lsp_hints.c) ---- */
+void lsp_hints_open(lsp_server *s);
+void lsp_hints_close(lsp_server *s);
+void lsp_hints_release(lsp_hints *h);
+int lsp_hints_take(lsp_server *s, lsp_hints *h);     /* replaces those of its document */
+bool lsp_hints_drop(lsp_server *s, const char *uri); /* true: there were some */
+/* Lines [from, to] became the text. True: hints moved. */
+bool lsp_hints_edit(lsp_server *s, const char *uri, int64_t from, int64_t to, const char *text);
+void lsp_hints_put(hpc_json_out *w, lsp_server *s, const char *uri); /* as diagnostics */
+void lsp_hints_publish(lsp_server *s, const char *uri);              /* alone */
+/* Publishes them; where the client does not ask for the verdicts on loops, with these, on the
+ * analysis thread. (lsp.c) */
+void lsp_hints_changed(lsp_server *s, const hpc_document *d, const lsp_settings *settings);
+
 /* ---- what the workers do ---- */
 void lsp_analyse(lsp_server *s, lsp_job *j);
 void lsp_analyses_free(lsp_server *s);
+/* Compiler flags of a file; none if no database knows it. The caller releases them. */
+int lsp_flags_find(hpc_check_flags *out, const lsp_server *s, const char *path);
+void lsp_predict(lsp_server *s, lsp_job *j);
 void lsp_complete(lsp_server *s, lsp_job *j);
 void lsp_completer_free(lsp_server *s);
 

@@ -12,6 +12,7 @@ void lsp_job_free(lsp_job *j)
 {
     if (!j) return;
     hpc_json_free(j->message);
+    hpc_free(j->uri);
     hpc_free(j->document.uri);
     hpc_free(j->document.path);
     hpc_buf_release(&j->document.text);
@@ -61,7 +62,7 @@ static void *run(void *user)
         lsp_job_free(j);
     }
     pthread_mutex_unlock(&q->lock);
-    q->end(q->server);
+    if (q->end) q->end(q->server);
     return NULL;
 }
 
@@ -95,12 +96,12 @@ void lsp_queue_close(lsp_queue *q)
     q->started = false;
 }
 
-/* Completions and pushed diagnostics are for the newest text alone. */
+/* Completions, pushed diagnostics and hints are for the newest text alone. */
 static bool supersedes(const lsp_job *j, const lsp_job *earlier)
 {
     bool kind = j->kind == LSP_INLINE_COMPLETION || j->kind == LSP_COMPLETION ||
-                j->kind == LSP_PUSH_DIAGNOSTICS;
-    return kind && earlier->kind == j->kind && strcmp(j->document.uri, earlier->document.uri) == 0;
+                j->kind == LSP_PUSH_DIAGNOSTICS || j->kind == LSP_PUSH_AGAIN || j->kind == LSP_PERF;
+    return kind && earlier->kind == j->kind && strcmp(j->uri, earlier->uri) == 0;
 }
 
 void lsp_queue_put(lsp_queue *q, lsp_job *j)

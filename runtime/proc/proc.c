@@ -98,9 +98,11 @@ static void enforce_time(session *s)
 {
     int64_t now = hpc_clock_ns();
     bool late = s->o->seconds > 0 && (double)(now - s->start_ns) * 1e-9 > s->o->seconds;
-    if (late && !s->killed_ns) {
+    bool stopped = s->o->stop && __atomic_load_n(s->o->stop, __ATOMIC_RELAXED);
+    if ((late || stopped) && !s->killed_ns) {
         s->killed_ns = now;
-        s->r->timed_out = true;
+        s->r->timed_out = late;
+        s->r->stopped = !late;
         kill(-s->child.pid, SIGTERM);
     } else if (s->killed_ns && now - s->killed_ns > (int64_t)grace_of(s) * 1000000) {
         kill(-s->child.pid, SIGKILL);
@@ -129,7 +131,8 @@ static int converse(session *s)
         TRY(exchange(s, TICK_MS));
         enforce_time(s);
         reap(s, false);
-        if (silent && !s->exited && s->child.in < 0 && s->o->seconds <= 0) reap(s, true);
+        if (silent && !s->exited && s->child.in < 0 && s->o->seconds <= 0 && !s->o->stop)
+            reap(s, true);
     }
     /* Drains the pipes; a process that left the group could keep them open for ever. */
     for (int k = 0; k < 50 && (s->child.out >= 0 || s->child.err >= 0); k++)

@@ -41,6 +41,7 @@ typedef struct hpc_proc_options {
     size_t output_bytes; /* kept of each stream; the rest is discarded */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
+    const int *stop;     /* atomic; not 0: end the child as at the time limit; NULL: never */
     bool kept;           /* also kill processes that leave its group, and all if we end */
     hpc_counter counter;
     hpc_sandbox sandbox;
@@ -55,6 +56,7 @@ typedef struct hpc_proc_result {
     int status;                                /* exit status, or -1 */
     int signal;                                /* signal that ended it, or 0 */
     bool timed_out;                            /* killed at the time limit */
+    bool stopped;                              /* ended by `stop` */
     bool cut;                                  /* output was discarded */
     double seconds, cpu_seconds, user_seconds; /* cpu, user: with children that it waited for */
     int64_t peak_bytes;                        /* resident memory of the largest process */

@@ -1,5 +1,6 @@
 /*
- * Tests of `hpccoder lsp` with Neovim 0.11, Emacs with eglot and Vim with ALE, where installed.
+ * Tests of `hpccoder lsp` with Neovim 0.11, Emacs with eglot, Vim with ALE, and the extension for
+ * VS Code in Node.js, where installed.
  * Fixes that an editor applies give the same bytes as `hpccoder pragma --fix`.
  */
 /* tsan: left out, other tests start the same threads. */
@@ -105,22 +106,52 @@ static void emacs_completes_and_fixes(void **state)
         "emacs --batch -l tests/editors/emacs.el '%s' \"$PWD/editors/emacs\" '%s' 2>&1 </dev/null",
         "e.c");
     hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
-    hpc_test_says(output, "completion: (");
+    hpc_test_says(output, "accepted: as offered");
     is_fixed(state, "e.c");
 }
 
-static void vim_shows_diagnostics(void **state)
+static void vim_shows_accepts_and_fixes(void **state)
 {
     NEED_LIBRARY;
-    need("vim -N -u NONE -i NONE -es -c 'packadd! ale' -c 'call ale#Queue(0)' -c 'qall!' 2>&1 "
+    need("env -u VIMRUNTIME vim -N -u NONE -i NONE -es -c 'packadd! ale' -c 'call ale#Queue(0)' -c "
+         "'qall!' 2>&1 "
          "</dev/null",
          "Vim with ALE");
     save(state, "v.c");
     run(state,
         "PROGRAM='%s' RUNTIME=\"$PWD/editors/vim\" FILE='%s' RESULT=/dev/stdout "
-        "vim -N -u NONE -i NONE -es -S tests/editors/ale.vim 2>&1 </dev/null",
+        "env -u VIMRUNTIME vim -N -u NONE -i NONE -es -S tests/editors/ale.vim 2>&1 </dev/null",
         "v.c");
     hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
+    hpc_test_says(output, "accepted: as shown");
+    assert_null(strstr(output, "shown: 0 texts"));
+    is_fixed(state, "v.c");
+}
+
+static void vscode_shows_accepts_and_fixes(void **state)
+{
+    NEED_LIBRARY;
+    need("node -e 'process.exit(parseInt(process.version.slice(1)) < 16 ? 1 : 0)' 2>&1",
+         "Node.js 16");
+    save(state, "c.c");
+    run(state, "node tests/editors/vscode.js '%s' editors/vscode '%s' 2>&1 </dev/null", "c.c");
+    hpc_test_says(output, "diagnostic: this loop can run in parallel: #pragma omp parallel for");
+    hpc_test_says(output, "(severity 2, 1 related)");
+    hpc_test_says(output, "hover: **hpccoder: parallel**");
+    hpc_test_says(output, "accepted: as shown");
+    hpc_test_says(output, "progress: hpccoder: loading the model");
+    hpc_test_says(output, "disabled: 0 suggestions");
+    hpc_test_says(output, "logged: 0: ");
+    hpc_test_says(output, "errors: 1: hpccoder: the server ended: ");
+    is_fixed(state, "c.c");
+}
+
+static void vscode_extension_is_packed_with_its_manifest(void **state)
+{
+    need("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>&1", "Python 3.9");
+    run(state, "PROGRAM='%s'; python3 editors/vscode/pack.py '%s' 2>&1", "h.vsix");
+    run(state, "PROGRAM='%s'; python3 tests/editors/vsix.py '%s' editors/vscode 2>&1", "h.vsix");
+    hpc_test_says(output, "6 entries");
 }
 
 #define TEST(test)                                                                                 \
@@ -131,7 +162,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(neovim_shows_accepts_and_fixes),
         TEST(emacs_completes_and_fixes),
-        TEST(vim_shows_diagnostics),
+        TEST(vim_shows_accepts_and_fixes),
+        TEST(vscode_shows_accepts_and_fixes),
+        TEST(vscode_extension_is_packed_with_its_manifest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

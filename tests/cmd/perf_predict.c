@@ -165,6 +165,42 @@ static void code_that_the_program_does_not_contain_does_not_count(void **state)
     hpc_test_says(o.err, "entry 1 names no file");
 }
 
+/* Uncommitted changes give the prediction of the commit that they become. */
+static void files_of_the_working_tree_are_judged_like_a_commit(void **state)
+{
+    place *p = *state;
+    char committed[sizeof o.out];
+    script(p, "new r; mkdir src");
+    put_text(p, "r/src/a.c", PLAIN);
+    put_text(p, "r/src/gone.c", PLAIN);
+    script(p, "cd r; save first");
+    run_in(p, "--file src/a.c", 0);
+    says("working tree: same (>99 %); no need to measure\n");
+    put_text(p, "r/src/a.c", LOOPS);
+    run_in(p, "--file src/a.c", 0);
+    says("working tree: slower (");
+    put_text(p, "r/src/new.c", RENAMES);
+    script(p, "cd r; rm src/gone.c");
+    run_in(p, "--file src/new.c --file src/gone.c --file src/a.c -v", 0);
+    lacks("commits, of which");
+    snprintf(committed, sizeof committed, "%s", strchr(o.out, ':'));
+    script(p, "cd r; git add -A; save second");
+    run_in(p, "HEAD~1.. -v", 0);
+    assert_string_equal(strchr(strstr(o.out, ".."), ':'), committed);
+}
+
+static void rejects_files_that_do_not_exist_or_a_range_with_them(void **state)
+{
+    place *p = *state;
+    begin(p);
+    run_in(p, "--file none.c", 2);
+    hpc_test_says(o.err, "none.c: neither in the commit nor in the working tree");
+    run_in(p, "--file none.c first..loops", 2);
+    hpc_test_says(o.err, "--file and a range exclude each other");
+    run_in(p, "--file none.c --measure --run x --db d -m cost", 2);
+    hpc_test_says(o.err, "--measure and --file exclude each other");
+}
+
 static void test_json(void **state)
 {
     place *p = *state;
@@ -432,6 +468,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {TEST(test_text),
                                        TEST(code_that_the_program_does_not_contain_does_not_count),
+                                       TEST(files_of_the_working_tree_are_judged_like_a_commit),
+                                       TEST(rejects_files_that_do_not_exist_or_a_range_with_them),
                                        TEST(test_json),
                                        TEST(test_sarif),
                                        TEST(test_fingerprints),

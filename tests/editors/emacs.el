@@ -1,11 +1,12 @@
 ;;; emacs.el --- Run by tests/cmd/editors.c  -*- lexical-binding: t -*-
 ;; emacs --batch -l emacs.el PROGRAM FOLDER FILE
-;; Applies source.fixAll to FILE and saves it; then prints the completion at its end.
+;; Applies source.fixAll to FILE and saves it; then completes at its end and accepts.
 
 (let ((program (nth 0 command-line-args-left))
       (folder (nth 1 command-line-args-left))
       (file (nth 2 command-line-args-left))
-      (tries 0))
+      (tries 0)
+      offered before)
   (setq command-line-args-left nil)
   (add-to-list 'load-path folder)
   (require 'hpccoder)
@@ -22,6 +23,16 @@
   (hpccoder-fix-all)
   (save-buffer)
   (goto-char (point-max))
-  (message "completion: %s" (all-completions "" (nth 2 (eglot-completion-at-point)))))
+  (setq before (point)
+        offered (let ((table (nth 2 (eglot-completion-at-point))))
+                  (plist-get (plist-get (get-text-property
+                                         0 'eglot--lsp-item (car (all-completions "" table)))
+                                        :textEdit)
+                             :newText)))
+  (completion-at-point)
+  (message "accepted: %s" (if (and (not (member offered '(nil "")))
+                                   (equal (buffer-substring before (point)) offered))
+                              "as offered"
+                            (format "%S instead of %S" (buffer-substring before (point)) offered))))
 
 ;;; emacs.el ends here

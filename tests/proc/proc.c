@@ -3,6 +3,7 @@
  */
 /* tsan: left out, starts no thread. */
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -113,6 +115,32 @@ static void test_no_deadlock(void **state)
     assert_int_equal(r.status, 0);
     hpc_proc_release(&r);
     free(input);
+}
+
+static void *raise_flag(void *user)
+{
+    const struct timespec wait = {0, 100 * 1000000};
+    nanosleep(&wait, NULL);
+    __atomic_store_n((int *)user, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void stop_flag_ends_the_child(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    pthread_t t;
+    int flag = 0;
+    (void)state;
+    o.stop = &flag;
+    o.seconds = 0;
+    assert_int_equal(pthread_create(&t, NULL, raise_flag, &flag), 0);
+    assert_int_equal(shell(&r, &o, "exec >&- 2>&-; exec sleep 30"), 0);
+    assert_true(r.stopped && !r.timed_out);
+    assert_int_equal(r.signal, SIGTERM);
+    assert_true(r.seconds < 10);
+    hpc_proc_release(&r);
+    pthread_join(t, NULL);
 }
 
 static void test_time(void **state)
@@ -344,6 +372,7 @@ int main(void)
         TEST(test_counters),
         TEST(test_no_deadlock),
         TEST(test_time),
+        TEST(stop_flag_ends_the_child),
         TEST(test_leaves_nothing),
         TEST(test_keeps_what_leaves),
         TEST(test_keeps_when_we_are_gone),

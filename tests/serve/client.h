@@ -67,6 +67,21 @@ static inline hpc_json *client_answer(lsp_client *c)
     }
 }
 
+/* Receives up to the next notification or request with that method, which the caller frees. Answers
+ * before it are dropped. */
+static inline hpc_json *client_await(lsp_client *c, const char *method)
+{
+    hpc_json *root;
+    const char *name;
+    for (;;) {
+        assert_int_equal(hpc_rpc_read(&c->body, &c->rpc), 1);
+        test_ok(hpc_rpc_parse(&root, &c->body));
+        const hpc_json *v = hpc_json_get(root, "method");
+        if (v && hpc_json_text(&name, v, "method") >= 0 && strcmp(name, method) == 0) return root;
+        hpc_json_free(root);
+    }
+}
+
 /* Sends a request and returns its response as text, valid until the next call. */
 static inline const char *client_ask(lsp_client *c, const char *message)
 {
@@ -75,15 +90,21 @@ static inline const char *client_ask(lsp_client *c, const char *message)
     return c->body.data;
 }
 
-static inline void client_begin(lsp_client *c, const char *capabilities)
+/* options: the client's initializationOptions, a JSON value. */
+static inline void client_begin_with(lsp_client *c, const char *capabilities, const char *options)
 {
-    char text[512];
+    char text[1024];
     snprintf(text, sizeof text,
              "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
-             "\"capabilities\":%s}}",
-             capabilities);
+             "\"capabilities\":%s,\"initializationOptions\":%s}}",
+             capabilities, options);
     assert_non_null(strstr(client_ask(c, text), "\"capabilities\""));
     client_send(c, "{\"jsonrpc\":\"2.0\",\"method\":\"initialized\",\"params\":{}}");
+}
+
+static inline void client_begin(lsp_client *c, const char *capabilities)
+{
+    client_begin_with(c, capabilities, "null");
 }
 
 static inline void client_open_document(lsp_client *c, const char *uri, const char *text)

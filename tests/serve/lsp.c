@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tests/serve/client.h"
+#include "tests/source/check.h"
 #include "tests/support/chain.h"
 #include "tests/support/folder.h"
 
@@ -26,7 +27,8 @@ static char model[PATH_MAX];
 static hpc_lsp_options with_model(void **state, int slow_ms)
 {
     hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 3);
-    return (hpc_lsp_options){.engine = {.model = model,
+    return (hpc_lsp_options){.completes = true,
+                             .engine = {.model = model,
                                         .threads = 1,
                                         .weights = HPC_DTYPE_N,
                                         .cache_tokens = 1024,
@@ -176,6 +178,93 @@ static void model_that_cannot_be_loaded_is_reported_once(void **state)
     assert_int_equal(client_close(&c), 0);
 }
 
+/* The most probable completion uses an unknown name. */
+static void completions_that_do_not_compile_are_replaced(void **state)
+{
+    static const hpc_test_phrase either[] = {{"    a += ", {2, 3}},
+                                             {"zz;\n", {4}},
+                                             {"1;\n", {4}},
+                                             {"    return a;\n", {5}},
+                                             {"}\n", {HPC_CHAIN_END}}};
+    NEED_LIBRARY;
+    hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
+    hpc_lsp_options o = with_model(state, 0);
+    char text[512], folder[PATH_MAX];
+    hpc_test_chain(hpc_test_path(model, *state, "either"), either, 5);
+    library_folder(folder);
+    checking.library = folder;
+    o.engine.requests = 4;
+    for (int checked = 0; checked < 2; checked++) {
+        hpc_checker *checker = NULL;
+        lsp_client c;
+        if (checked) test_ok(hpc_checker_open(&checker, &checking));
+        o.completion_checker = checker;
+        client_open(&c, &o);
+        client_begin(&c, "{}");
+        client_open_document(&c, URI, "int f(int a)\n{\n");
+        begin_inline(text, 1);
+        assert_non_null(strstr(client_ask(&c, text), checked ? "a += 1;" : "a += zz;"));
+        client_ask(&c, SHUTDOWN);
+        assert_int_equal(client_close(&c), 0);
+        hpc_checker_close(checker);
+    }
+}
+
+/* The same long prompt in two sessions: the first leaves files, and both give the same answer. */
+static void cache_folder_keeps_prompts_between_sessions(void **state)
+{
+    hpc_lsp_options o = with_model(state, 0);
+    char text[512], cache[PATH_MAX], document[1024], first[4096];
+    int n = snprintf(document, sizeof document, "int f(int a)\n{\n//");
+    memset(document + n, '-', 400);
+    document[n + 400] = '\0';
+    strcat(document, "\n");
+    o.cache_folder = hpc_test_path(cache, *state, "cache");
+    o.engine.cache_tokens = 1024;
+    for (int session = 0; session < 2; session++) {
+        lsp_client c;
+        client_open(&c, &o);
+        client_begin(&c, "{}");
+        client_open_document(&c, URI, document);
+        begin_inline(text, 1);
+        *strstr(text, "\"line\":2") = '\0';
+        strcat(text, "\"line\":3,\"character\":0}}}");
+        assert_non_null(strstr(client_ask(&c, text), "return a;"));
+        if (session == 1) assert_string_equal(c.body.data, first);
+        snprintf(first, sizeof first, "%s", c.body.data);
+        client_ask(&c, SHUTDOWN);
+        assert_int_equal(client_close(&c), 0);
+        assert_true(hpc_test_entries(cache) > 0);
+    }
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* With the model loaded, all threads wait without polling: at most 0.1 % of a CPU. */
+static void idle_server_uses_no_cpu(void **state)
+{
+    const hpc_lsp_options o = with_model(state, 0);
+    const struct timespec settle = {0, 300 * 1000000}, rest = {2, 0};
+    char text[512];
+    lsp_client c;
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "int f(int a)\n{\n");
+    begin_inline(text, 1);
+    assert_non_null(strstr(client_ask(&c, text), "return a;"));
+    nanosleep(&settle, NULL);
+    const int64_t before = cpu_ns();
+    nanosleep(&rest, NULL);
+    assert_in_range(cpu_ns() - before, 0, 2000000);
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -187,6 +276,9 @@ int main(void)
         TEST(newer_requests_supersede_older_ones),
         TEST(cancelled_requests_say_so),
         TEST(completion_items_contain_the_name_before_the_cursor),
+        TEST(completions_that_do_not_compile_are_replaced),
+        TEST(cache_folder_keeps_prompts_between_sessions),
+        TEST(idle_server_uses_no_cpu),
         TEST(model_that_cannot_be_loaded_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
