@@ -32,7 +32,7 @@ void *tpl_alloc(tpl_run *x, size_t n, size_t size)
     const size_t bytes = n * size + 16;
     x->bytes += bytes;
     if (n > TPL_MEMORY_MOST || x->bytes > TPL_MEMORY_MOST) {
-        tpl_fail(x, HPC_E_ARG, "more than %d bytes of values", TPL_MEMORY_MOST);
+        tpl_report(x, HPC_E_ARG, "more than %d bytes of values", TPL_MEMORY_MOST);
         return NULL;
     }
     return hpc_arena_alloc(x->arena, n, size);
@@ -90,7 +90,7 @@ int tpl_list_new(tpl_list **out, tpl_run *x, tpl_list_kind kind)
 static tpl_value *grown(tpl_run *x, const tpl_value *old, int64_t n, int64_t cap)
 {
     tpl_value *item = tpl_alloc(x, (size_t)cap, sizeof *item);
-    if (item && n > 0) memcpy(item, old, (size_t)n * sizeof *item);
+    if (item && old && n > 0) memcpy(item, old, (size_t)n * sizeof *item);
     return item;
 }
 
