@@ -221,8 +221,10 @@ static hpc_template_variable variable(const char *name, const hpc_json *v, bool 
 int api_chat_render(hpc_template_output *out, const struct api_chat *c, const api_chat_ask *q)
 {
     static const char *const tokens[] = {"bos_token", "eos_token", "unk_token", "pad_token"},
-                             *const roles[] = {"system",    "user",     "assistant", "tool",
-                                               "developer", "function", "ipython",   NULL};
+                             *const roles[] = {"system",  "user",        "assistant",
+                                               "tool",    "developer",   "function",
+                                               "ipython", "observation", "environment",
+                                               "context", "model",       NULL};
     static const char flags[] = "[false,true]";
     hpc_template_variable v[64];
     hpc_template_input in = {.variable = v, .known = roles, .now = (int64_t)time(NULL)};
