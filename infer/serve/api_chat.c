@@ -184,6 +184,8 @@ static int check_options(const api_job *j)
     if (tools_of(j->json))
         return hpc_fail(HPC_E_UNSUPPORTED, "\"tools\" are not supported: answers have no tool "
                                            "calls; set \"tool_choice\" to \"none\"");
+    if (api_flag(j->json, "continue_final_message", false))
+        return hpc_fail(HPC_E_UNSUPPORTED, "\"continue_final_message\" is not supported");
     for (const char *const *key = calls; *key; key++)
         if (hpc_json_kind_of(hpc_json_get(j->json, *key)) != HPC_JSON_NULL)
             return hpc_fail(HPC_E_UNSUPPORTED, "\"%s\" is not supported", *key);

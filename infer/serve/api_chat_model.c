@@ -139,6 +139,16 @@ out:
     return rc;
 }
 
+/* Files that state nothing usable about chats do not stop a server of completions. */
+static int read_settings(struct api_chat *c, const char *model)
+{
+    int rc = hpc_model_chat_read(&c->settings, model, c->tokenizer);
+    if (rc >= 0 || rc == HPC_E_NOMEM) return rc;
+    c->error = *hpc_error_get();
+    hpc_error_clear();
+    return hpc_json_parse(&c->settings, "{}", 2, "chat settings");
+}
+
 int api_chat_open(struct api_chat **out, hpc_api *a)
 {
     struct api_chat *c = hpc_alloc(1, sizeof *c);
@@ -147,7 +157,7 @@ int api_chat_open(struct api_chat **out, hpc_api *a)
     if (!c) return HPC_E_NOMEM;
     c->tokenizer = a->tokenizer;
     c->model = a->o.model_name;
-    TRY(hpc_model_chat_read(&c->settings, a->o.scheduler.engine.model, a->tokenizer));
+    TRY(read_settings(c, a->o.scheduler.engine.model));
     TRY(find_controls(c));
     TRY(parse_templates(c, a->o.chat_template));
     TRY(find_ends(c));
@@ -185,6 +195,7 @@ static int choose(const hpc_template **out, const struct api_chat *c, bool tools
         if (tools && strcmp(t->name, "tool_use") == 0) found = t;
         if (!found && strcmp(t->name, "default") == 0) found = t;
     }
+    if (!found && c->error.code != HPC_OK) return hpc_error_adopt(&c->error);
     if (!found)
         return hpc_fail(HPC_E_UNSUPPORTED, "%s has no %schat template", c->model,
                         c->template_n > 0 ? "default " : "");
@@ -210,8 +221,10 @@ static hpc_template_variable variable(const char *name, const hpc_json *v, bool 
 int api_chat_render(hpc_template_output *out, const struct api_chat *c, const api_chat_ask *q)
 {
     static const char *const tokens[] = {"bos_token", "eos_token", "unk_token", "pad_token"},
-                             *const roles[] = {"system",    "user",     "assistant", "tool",
-                                               "developer", "function", "ipython",   NULL};
+                             *const roles[] = {"system",  "user",        "assistant",
+                                               "tool",    "developer",   "function",
+                                               "ipython", "observation", "environment",
+                                               "context", "model",       NULL};
     static const char flags[] = "[false,true]";
     hpc_template_variable v[64];
     hpc_template_input in = {.variable = v, .known = roles, .now = (int64_t)time(NULL)};

@@ -21,6 +21,7 @@ struct api_chat {
     const hpc_tokenizer *tokenizer;
     const char *model;
     hpc_json *settings; /* of model/chat.h */
+    hpc_error error;    /* why there are no settings; code HPC_OK: there are */
     api_chat_template *template;
     int64_t template_n;
     api_chat_control *control; /* control tokens by their first byte; longer ones first */

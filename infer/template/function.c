@@ -70,10 +70,13 @@ int tpl_find_method(tpl_value *out, tpl_run *x, tpl_value self, const char *name
 
 static int raise(tpl_run *x, const tpl_args *args)
 {
-    tpl_value text = {0};
+    enum { MOST = 400 };
+    tpl_value text;
     int rc;
-    if (args->n > 0) TRY(tpl_str(&text, x, args->item[0]));
-    rc = hpc_fail(HPC_E_ARG, "%.400s", text.kind == TPL_TEXT ? text.text->data : "");
+    TRY(args->n > 0 ? tpl_str(&text, x, args->item[0]) : tpl_of_name(&text, x, ""));
+    size_t n = text.text->n < MOST ? text.text->n : MOST;
+    while (n < text.text->n && n > 0 && ((uint8_t)text.text->data[n] & 0xc0) == 0x80) n--;
+    rc = hpc_fail(HPC_E_ARG, "%.*s", (int)n, text.text->data);
 out:
     return rc;
 }

@@ -8,14 +8,14 @@
 
 #include "infer/template/parse_priv.h"
 
-int tpl_parse_fail(const tpl_parser *p, int code, const char *format, ...)
+void tpl_parse_report(const tpl_parser *p, int code, const char *format, ...)
 {
     char text[300];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return hpc_fail(code, "chat template, line %d: %s", p->token->line, text);
+    hpc_fail(code, "chat template, line %d: %s", p->token->line, text);
 }
 
 tpl_node *tpl_node_new(tpl_parser *p, tpl_node_kind kind)

@@ -43,7 +43,8 @@ typedef struct tpl_parser {
     int depth, loops;
     bool macro;
 } tpl_parser;
-int tpl_parse_fail(const tpl_parser *p, int code, const char *format, ...)
+#define tpl_parse_fail(p, code, ...) (tpl_parse_report((p), (code), __VA_ARGS__), (code))
+void tpl_parse_report(const tpl_parser *p, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 tpl_node *tpl_node_new(tpl_parser *p, tpl_node_kind kind); /* NULL: no memory */
 int tpl_node_add(tpl_parser *p, tpl_node *to, tpl_node *kid, const char *name);

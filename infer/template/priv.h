@@ -175,15 +175,12 @@ typedef struct tpl_args {
     int64_t n;
 } tpl_args;
 
-/* The code of the recorded failure. */
-static inline int tpl_code(void)
-{
-    const int code = hpc_error_get()->code;
-    return code < 0 ? code : HPC_E_NOMEM;
-}
+/* The code of a failed allocation: a limit, or no memory. */
+#define tpl_code() (hpc_error_get()->code == HPC_E_ARG ? HPC_E_ARG : HPC_E_NOMEM)
 
-/* A failure at the line of the run. */
-int tpl_fail(const tpl_run *x, int code, const char *format, ...)
+/* A failure at the line of the run; its value is the code. */
+#define tpl_fail(x, code, ...) (tpl_report((x), (code), __VA_ARGS__), (code))
+void tpl_report(const tpl_run *x, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int tpl_spend(tpl_run *x, size_t steps);
 void *tpl_alloc(tpl_run *x, size_t n, size_t size); /* NULL: a limit, or no memory */

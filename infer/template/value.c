@@ -9,15 +9,15 @@
 
 /* ---- limits and errors ---------------------------------------------------------------------- */
 
-int tpl_fail(const tpl_run *x, int code, const char *format, ...)
+void tpl_report(const tpl_run *x, int code, const char *format, ...)
 {
     char text[300];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return hpc_fail(code, "chat template, line %d: %s%s", x->line, text,
-                    code == HPC_E_UNSUPPORTED ? " is not supported" : "");
+    hpc_fail(code, "chat template, line %d: %s%s", x->line, text,
+             code == HPC_E_UNSUPPORTED ? " is not supported" : "");
 }
 
 int tpl_spend(tpl_run *x, size_t steps)
@@ -32,7 +32,7 @@ void *tpl_alloc(tpl_run *x, size_t n, size_t size)
     const size_t bytes = n * size + 16;
     x->bytes += bytes;
     if (n > TPL_MEMORY_MOST || x->bytes > TPL_MEMORY_MOST) {
-        tpl_fail(x, HPC_E_ARG, "more than %d bytes of values", TPL_MEMORY_MOST);
+        tpl_report(x, HPC_E_ARG, "more than %d bytes of values", TPL_MEMORY_MOST);
         return NULL;
     }
     return hpc_arena_alloc(x->arena, n, size);
@@ -90,7 +90,7 @@ int tpl_list_new(tpl_list **out, tpl_run *x, tpl_list_kind kind)
 static tpl_value *grown(tpl_run *x, const tpl_value *old, int64_t n, int64_t cap)
 {
     tpl_value *item = tpl_alloc(x, (size_t)cap, sizeof *item);
-    if (item && n > 0) memcpy(item, old, (size_t)n * sizeof *item);
+    if (item && old && n > 0) memcpy(item, old, (size_t)n * sizeof *item);
     return item;
 }
 
@@ -137,7 +137,7 @@ int tpl_dict_put(tpl_run *x, tpl_dict *d, tpl_value key, tpl_value v)
         *found = v;
         return HPC_OK;
     }
-    if (d->n == d->cap) {
+    if (!d->item || d->n == d->cap) {
         const int64_t cap = d->cap ? 2 * d->cap : 4;
         tpl_value *keys = grown(x, d->key, d->n, cap), *item = grown(x, d->item, d->n, cap);
         if (!keys || !item) return tpl_code();

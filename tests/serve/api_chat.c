@@ -65,6 +65,13 @@ static const char *ask(fixture *f, int status, const char *path, const char *bod
     return text + 4;
 }
 
+static int64_t occurrences(const char *text, const char *part)
+{
+    int64_t n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
 static void assert_has(const char *text, const char *part)
 {
     if (!strstr(text, part)) print_message("%s\nhas no %s\n", text, part);
@@ -99,13 +106,6 @@ static char *content_of(const char *json, size_t n, const char *part)
     return copy;
 }
 
-static int64_t occurrences(const char *text, const char *part)
-{
-    int64_t n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at++) n++;
-    return n;
-}
-
 /* ---- templates ------------------------------------------------------------------------------ */
 
 static void applies_the_template(void **state)
@@ -124,6 +124,11 @@ static void applies_the_template(void **state)
     assert_has(ask(f, 400, "POST /apply-template",
                    "{\"messages\":[{\"role\":\"robot\",\"content\":\"a\"}]}"),
                "\"message\":\"unknown role robot\"");
+    close_fixture(f);
+    f = open_fixture(state, "{{ raise_exception('x' + '\xc3\xa4' * 300) }}");
+    const char *error = ask(f, 400, "POST /apply-template", USER("a") "}");
+    assert_int_equal(occurrences(error, "\xc3\xa4"), 199); /* whole characters */
+    assert_has(error, "\xc3\xa4\",\"type\"");
     close_fixture(f);
 }
 
@@ -162,6 +167,7 @@ static void rejects_invalid_messages(void **state)
     fixture *f = open_fixture(state, TEMPLATE);
     for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++)
         assert_has(ask(f, 400, "POST /chat/completions", bodies[k]), "{\"error\":{\"code\":400");
+    ask(f, 501, "POST /v1/chat/completions", USER("a") ",\"continue_final_message\":true}");
     ask(f, 501, "POST /v1/chat/completions", USER("a") ",\"tools\":[{\"type\":\"function\"}]}");
     ask(f, 200, "POST /v1/chat/completions",
         USER("a") ",\"tools\":[{}],\"tool_choice\":\"none\",\"max_tokens\":1}");
