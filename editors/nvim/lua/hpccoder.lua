@@ -82,12 +82,18 @@ function M.accept()
   return true
 end
 
--- Accepts its first line, or the line break and the line after it.
+-- Accepts its first line, or the line break and the line after it. The rest stays shown.
 function M.accept_line()
   if not shown then
     return false
   end
-  insert(shown.text:match('^\n*[^\n]*'))
+  local first = shown.text:match('^\n*[^\n]*')
+  local buffer, rest = shown.buffer, shown.text:sub(#first + 1)
+  insert(first)
+  if rest ~= '' then
+    local row, column = cursor()
+    show(buffer, row, column, rest)
+  end
   return true
 end
 
