@@ -17,10 +17,11 @@ import make
 
 CODE = """#include <omp.h>
 
-void set(int n, double a, double *x)
+void clear(int n, double *x)
 {
-    for (int i = 0; i < n; i++)
-        x[i] = a;
+    for (int i = 0; i < n; i++) {
+        x[i] = 0.0;
+    }
 }
 
 /* y = a x + y, in double precision */
@@ -92,10 +93,10 @@ EMACS = """(setq inhibit-startup-screen t make-backup-files nil auto-save-defaul
 (global-set-key (kbd "<f5>") #'show)
 """
 EDITORS = {  # name -> settings file, start, keys with pauses, rows, title
-    "nvim": ("init.lua", NVIM, "{program} -u init.lua blas.c", [(3, ["G", "A"]), (12, [])], 27,
+    "nvim": ("init.lua", NVIM, "{program} -u init.lua blas.c", [(3, ["G", "A"]), (12, [])], 28,
              "Neovim: ghost text of a function body, and the verdict on a loop"),
     "vim": ("vimrc", VIM, "env -u VIMRUNTIME {program} -u vimrc -i NONE blas.c",
-            [(4, ["G", "A"]), (12, [])], 27,
+            [(4, ["G", "A"]), (12, [])], 28,
             "Vim with ALE: virtual text of a function body, and the verdict on a loop"),
     "emacs": ("init.el", EMACS, "{program} -nw -q -l init.el",
               [(8, ["F5"]), (3, [])], 27,

@@ -42,7 +42,10 @@ let s:said += ['shown: ' . len(prop_list(line('.'))) . ' texts']
 let s:before = line('$')
 let s:suggestion = hpccoder#suggestion()
 let s:line = getline('.')
-call hpccoder#accept()
+call hpccoder#accept_line()
+if hpccoder#suggestion() isnot# ''
+    call hpccoder#accept()
+endif
 let s:now = join(getline(s:before, '$'), "\n")
 let s:said += ['accepted: ' . (s:now ==# s:line . s:suggestion ? 'as shown' : s:now)]
 call writefile(s:said, $RESULT)

@@ -28,6 +28,7 @@ vim.cmd('silent write')
 -- Without a user interface nothing enters insert mode for long: the plugin is asked directly.
 local mode = vim.api.nvim_get_mode
 vim.api.nvim_get_mode = function() return { mode = 'i', blocking = false } end
+vim.o.virtualedit = 'onemore' -- as in insert mode
 vim.cmd('normal! G')
 vim.cmd('normal! $')
 vim.api.nvim_win_set_cursor(0, { vim.fn.line('$'), #vim.fn.getline('$') })
@@ -39,9 +40,11 @@ wait('suggestion', function()
 end)
 local marks = vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('hpccoder'), 0, -1, {})
 print('shown: ' .. #marks)
-local before = vim.fn.line('$')
-require('hpccoder').accept()
+local before, line = vim.fn.line('$'), vim.fn.getline('$')
+local suggestion = require('hpccoder').suggestion()
+require('hpccoder').accept_line()
+require('hpccoder').accept() -- the rest
 vim.api.nvim_get_mode = mode
-print('accepted: ' .. (vim.fn.line('$') - before) .. ' lines')
-print(table.concat(vim.api.nvim_buf_get_lines(0, before - 1, -1, false), '\n'))
+local now = table.concat(vim.api.nvim_buf_get_lines(0, before - 1, -1, false), '\n')
+print('accepted: ' .. (now == line .. suggestion and 'as shown' or now))
 vim.cmd('qall!')

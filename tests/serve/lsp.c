@@ -11,6 +11,7 @@
 
 #include "tests/serve/client.h"
 #include "tests/source/check.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/chain.h"
 #include "tests/support/folder.h"
 
@@ -186,6 +187,10 @@ static void completions_that_do_not_compile_are_replaced(void **state)
                                              {"1;\n", {4}},
                                              {"    return a;\n", {5}},
                                              {"}\n", {HPC_CHAIN_END}}};
+    if (HPC_TEST_TSAN) {
+        print_message("SKIP: libclang does not run under the thread sanitizer\n");
+        skip();
+    }
     NEED_LIBRARY;
     hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
     hpc_lsp_options o = with_model(state, 0);

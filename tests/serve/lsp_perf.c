@@ -9,6 +9,7 @@
 
 #include "tests/serve/client.h"
 #include "tests/source/check.h"
+#include "tests/support/sanitized.h"
 
 #define SHUTDOWN "{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"shutdown\"}"
 #define HEAD                                                                                       \
@@ -108,6 +109,10 @@ static void saved_changes_get_hints_with_reasons(void **state)
 
 static void hints_move_with_edits_beside_the_verdicts(void **state)
 {
+    if (HPC_TEST_TSAN) {
+        print_message("SKIP: libclang does not run under the thread sanitizer\n");
+        skip();
+    }
     NEED_LIBRARY;
     lsp_client c;
     hpc_checker *checker = NULL;

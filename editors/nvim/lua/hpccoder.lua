@@ -8,7 +8,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('hpccoder')
 local options = { accept = '<Tab>', accept_line = '<C-l>', delay_ms = 75 }
 local timer = vim.uv.new_timer()
-local shown -- { buffer, row, column, text }
+local shown -- { buffer, row, column, text, tick }
 
 local function clear()
   if shown and vim.api.nvim_buf_is_valid(shown.buffer) then
@@ -34,7 +34,8 @@ local function show(buffer, row, column, text)
     virt_text_pos = 'inline',
     virt_lines = #below > 0 and below or nil,
   })
-  shown = { buffer = buffer, row = row, column = column, text = text }
+  local tick = vim.api.nvim_buf_get_changedtick(buffer)
+  shown = { buffer = buffer, row = row, column = column, text = text, tick = tick }
 end
 
 -- Asks for a suggestion at the cursor. The server supersedes earlier requests of the buffer.
@@ -82,12 +83,18 @@ function M.accept()
   return true
 end
 
--- Accepts its first line, or the line break and the line after it.
+-- Accepts its first line, or the line break and the line after it. The rest stays shown.
 function M.accept_line()
   if not shown then
     return false
   end
-  insert(shown.text:match('^\n*[^\n]*'))
+  local first = shown.text:match('^\n*[^\n]*')
+  local buffer, rest = shown.buffer, shown.text:sub(#first + 1)
+  insert(first)
+  if rest ~= '' then
+    local row, column = cursor()
+    show(buffer, row, column, rest)
+  end
   return true
 end
 
@@ -115,9 +122,11 @@ function M.setup(given)
     group = group,
     callback = function()
       local row, column = cursor()
-      if shown and (shown.row ~= row or shown.column ~= column) then
-        clear()
+      local tick = vim.api.nvim_buf_get_changedtick(0)
+      if shown and shown.row == row and shown.column == column and shown.tick == tick then
+        return
       end
+      clear()
       timer:start(options.delay_ms, 0, vim.schedule_wrap(M.request))
     end,
   })

@@ -150,12 +150,17 @@ function! hpccoder#accept(...) abort
     endif
 endfunction
 
-" Accepts its first line, or the line break and the line after it.
+" Accepts its first line, or the line break and the line after it. The rest stays shown.
 function! hpccoder#accept_line(...) abort
     if empty(s:shown)
         call feedkeys(get(a:000, 0, ''), 'n')
     else
-        call s:insert(matchstr(s:shown.text, '^\n*[^\n]*'))
+        let l:first = matchstr(s:shown.text, '^\n*[^\n]*')
+        let l:rest = strpart(s:shown.text, strlen(l:first))
+        call s:insert(l:first)
+        if l:rest isnot# ''
+            call s:show(l:rest)
+        endif
     endif
 endfunction
 
