@@ -80,6 +80,8 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
     const double wanted[HPC_SPLIT_N] = {
         [HPC_SPLIT_VALIDATION] = h->validation, [HPC_SPLIT_TEST] = h->test};
     char line[256];
+    if (r->complete && r->kept_n == 0)
+        hpc_cmd_warn("no file was kept; the table counts the files by reason", h->user);
     if (r->kept_n > 0 && r->clusters_n < CLUSTERS_LEAST && h->validation > 0 &&
         r->split_n[HPC_SPLIT_VALIDATION] == 0)
     {

@@ -118,9 +118,13 @@ int main(int argc, char **argv)
     int words = 0;
     signal(SIGXFSZ, SIG_IGN); /* exceeding a limit on file size is reported like any other error */
     if (argc < 2) return hpc_cmd_usage(stderr);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0)
+    bool help = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2))
         return hpc_cmd_usage(stdout);
+    if (help) {
+        argc--;
+        argv++;
+    }
     if (strcmp(argv[1], "--version") == 0) return show_version();
     int rc = HPC_OK;
     if (strcmp(argv[1], "--completion") == 0)
@@ -129,6 +133,7 @@ int main(int argc, char **argv)
         rc = hpc_cmd_write_manuals(argc > 2 ? argv[2] : ".");
     else {
         const hpc_command *c = find_command(argc, argv, &words);
+        if (c && help) return (rc = show_help(c)) < 0 ? hpc_cmd_failed(NULL, rc) : EXIT_DONE;
         if (c) return run_command(c, argc - words, argv + words);
         rc = hpc_cmd_unknown(argv[1], argc > 2 ? argv[2] : "");
     }

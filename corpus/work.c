@@ -368,11 +368,11 @@ static int tell_kind(const corpus_harvest *h, const claimed *c, int k)
     int rc = HPC_OK;
     TRY(hpc_buf_text(&why, ""));
     if (kinds[k] != HPC_REASON_ABSENT) TRY(reason_of(&why, h, c, c->first[k]));
-    corpus_harvest_warn(h, "%s: %lld %s %s%s; the first: %s%s", c->source->name,
-                        (long long)c->passed_over[k],
-                        c->passed_over[k] > 1 ? "files are" : "file is", what[k],
-                        partial ? " (a partial clone)" : "",
-                        corpus_plan_entry_path(&c->plan, c->first[k]), why.data);
+    corpus_harvest_warn(
+        h, "%s: %lld %s %s%s; the first: %s%s%s", c->source->name, (long long)c->passed_over[k],
+        c->passed_over[k] > 1 ? "files are" : "file is", what[k],
+        partial ? " (a partial clone)" : "", corpus_plan_entry_path(&c->plan, c->first[k]),
+        why.data, kinds[k] == HPC_REASON_LICENCE ? "; --licenses all keeps them" : "");
     rc = HPC_OK;
 out:
     hpc_buf_release(&why);

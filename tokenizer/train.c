@@ -120,7 +120,10 @@ static int count_all(counting *c, const hpc_tokenizer_text *from,
     if (rc < 0) goto out;
     rc = HPC_OK;
     if (hpc_map_n(c->words) == 0)
-        TRY(hpc_fail(HPC_E_ARG, "there is no text to train a tokenizer on"));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "there is no text to train a tokenizer on: the files are empty, or the corpus has no "
+            "training files"));
 out:
     return rc;
 }

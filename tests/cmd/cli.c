@@ -147,6 +147,24 @@ static void unknown_commands_suggest_the_nearest(void **state)
     refuses("--json info", "option --json without a command");
 }
 
+static void help_names_a_command(void **state)
+{
+    static const char *const named[] = {"complete", "corpus pack"};
+    static char first[sizeof o.out];
+    char words[64];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        snprintf(words, sizeof words, "%s --help", named[k]);
+        wants(words, 0);
+        strcpy(first, o.out);
+        snprintf(words, sizeof words, "help %s", named[k]);
+        wants(words, 0);
+        assert_string_equal(o.out, first);
+    }
+    refuses("help complte", "unknown command 'complte', did you mean 'complete'?");
+    refuses("help corpus", "'corpus' needs a second word: corpus harvest");
+}
+
 /* Main jobs come first, each followed by its example; every command appears once. */
 static void usage_starts_with_the_main_jobs(void **state)
 {
@@ -327,6 +345,7 @@ int main(void)
         cmocka_unit_test(help_fits_the_columns_of_the_environment),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(unknown_commands_suggest_the_nearest),
+        cmocka_unit_test(help_names_a_command),
         cmocka_unit_test(usage_starts_with_the_main_jobs),
         cmocka_unit_test(info_reports),
         cmocka_unit_test_setup_teardown(info_names_missing_features_and_their_packages,

@@ -203,7 +203,7 @@ static void test_licences(void **state)
     assert_noted(w, "owner/r0: 1 licence file is not recognised; the first: d/LICENSE; source "
                     "files below that count as unlicensed unless they state a licence: 1");
     assert_noted(w, "owner/r0: 4 files are under licences that --licenses does not allow; the "
-                    "first: a/b/y.c (GPL-3.0-only)");
+                    "first: a/b/y.c (GPL-3.0-only); --licenses all keeps them");
     assert_int_equal(w->result.kept_n, 2);
     all->options.licences = "all";
     run_well(all);
