@@ -95,7 +95,7 @@ bool poly_varies(const prover *pr, const poly *p)
     return false;
 }
 
-bool place_varies(const prover *pr, const place *p)
+static bool place_varies(const prover *pr, const place *p)
 {
     if (p->base < 0 || pr->atoms[p->base].varies) return true;
     for (int32_t k = 0; k < p->n; k++)

@@ -10,8 +10,7 @@
 
 enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 200, PARTS_BEHIND = 30000, PARTS_OF_LOOP = 400000 };
 
-/* ---- the same access twice
- * ------------------------------------------------------------------------- */
+/* ---- the same access twice ---- */
 
 static bool alike(const access *a, const access *b)
 {
@@ -19,106 +18,105 @@ static bool alike(const access *a, const access *b)
            place_equal(&a->place, &b->place);
 }
 
-/* ---- variables that each thread may have for itself
- * ------------------------------------------------ */
+/* ---- private variables ---- */
 
-static int32_t object_of(const walk *w, const access *a)
+static int32_t object_of(const loop_facts *l, const prover *pr, const access *a)
 {
     if (a->place.base < 0) return -1;
-    const atom *x = &w->prover->atoms[a->place.base];
+    const atom *x = &pr->atoms[a->place.base];
     if (x->kind != ATOM_OBJECT) return -1;
-    uint8_t k = kind_of(w->t, w->t->symbol[x->symbol].type);
-    const hpc_symbol *v = &w->t->symbol[x->symbol];
+    uint8_t k = kind_of(l->p->t, l->p->t->symbol[x->symbol].type);
+    const hpc_symbol *v = &l->p->t->symbol[x->symbol];
     bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC) &&
                  v->kind == HPC_SYMBOL_VARIABLE;
     return local && (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) ? x->symbol : -1;
 }
 
-/* Whether each loop around write put holds read r as well, so that put has run where r does. */
-static bool before(const walk *w, const access *put, const access *r)
+/* True if each loop around the write contains read r, so that the write precedes r whenever r runs.
+ */
+static bool before(const loop_facts *l, const access *write, const access *r)
 {
-    const hpc_tree *t = w->t;
-    for (int32_t up = t->node[put->node].parent; up > w->loop->node; up = t->node[up].parent)
+    const hpc_tree *t = l->p->t;
+    for (int32_t up = t->node[write->node].parent; up > l->node; up = t->node[up].parent)
         if (is_loop(t->node[up].kind) && !(r->node > up && r->node < t->node[up].end)) return false;
     return true;
 }
 
-/* Whether no loop within the studied one is around it. */
-static bool is_outer(const walk *w, const access *a)
+/* True if no inner loop contains the access. */
+static bool is_outer(const loop_facts *l, const access *a)
 {
-    for (int32_t up = w->t->node[a->node].parent; up > w->loop->node; up = w->t->node[up].parent)
-        if (is_loop(w->t->node[up].kind)) return false;
+    for (int32_t up = l->p->t->node[a->node].parent; up > l->node; up = l->p->t->node[up].parent)
+        if (is_loop(l->p->t->node[up].kind)) return false;
     return true;
 }
 
-static bool equal_steps(const access *put, const access *r)
+static bool equal_steps(const access *write, const access *r)
 {
-    if (put->place.n > r->place.n) return false;
+    if (write->place.n > r->place.n) return false;
     place head = r->place;
-    head.n = put->place.n;
-    return place_equal(&put->place, &head);
+    head.n = write->place.n;
+    return place_equal(&write->place, &head);
 }
 
-/* put writes all of [lo, hi] of its inner loop before r, whose index lies within. */
-static bool covers_index(walk *w, const access *put, const access *r, const poly *a, const poly *b)
+/* Index a of a write covers [lo, hi] of its inner loop before r reads index b, which lies within.
+ */
+static bool covers_index(const loop_facts *l, prover *pr, const access *r, const poly *a,
+                         const poly *b)
 {
-    const hpc_tree *t = w->t;
+    const hpc_tree *t = l->p->t;
     if (poly_equal(a, b)) return true;
     if (!a || !b || a->n < 1) return false;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t x = a->t[i].atom[0];
-        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 ||
-            w->prover->atoms[x].kind != ATOM_INNER)
+        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 || pr->atoms[x].kind != ATOM_INNER)
             continue;
-        const atom j = w->prover->atoms[x];
+        const atom j = pr->atoms[x];
         if (!j.op || (r->node > j.node && r->node < t->node[j.node].end)) continue;
-        const poly *rest = poly_less(w->prover, a, poly_atom(w->prover, x));
-        if (!rest || poly_varies(w->prover, rest)) continue;
-        const poly *low = poly_sum(w->prover, j.lo, rest), *high = poly_sum(w->prover, j.hi, rest);
-        if (prove_not_negative(w->prover, poly_less(w->prover, b, low), r->facts) &&
-            prove_not_negative(w->prover, poly_less(w->prover, high, b), r->facts))
+        const poly *rest = poly_less(pr, a, poly_atom(pr, x));
+        if (!rest || poly_varies(pr, rest)) continue;
+        const poly *low = poly_sum(pr, j.lo, rest), *high = poly_sum(pr, j.hi, rest);
+        if (prove_not_negative(pr, poly_less(pr, b, low), r->facts) &&
+            prove_not_negative(pr, poly_less(pr, high, b), r->facts))
             return true;
     }
-    (void)put;
     return false;
 }
 
-static bool covers(walk *w, const access *put, const access *r)
+static bool covers(const loop_facts *l, prover *pr, const access *write, const access *r)
 {
-    if (put->order > r->order || put->depth > 0 || put->place.n > r->place.n) return false;
-    if (equal_steps(put, r)) return before(w, put, r);
-    for (int32_t k = 0; k < put->place.n; k++) {
-        const place_step *a = &put->place.step[k], *b = &r->place.step[k];
+    if (write->order > r->order || write->depth > 0 || write->place.n > r->place.n) return false;
+    if (equal_steps(write, r)) return before(l, write, r);
+    for (int32_t k = 0; k < write->place.n; k++) {
+        const place_step *a = &write->place.step[k], *b = &r->place.step[k];
         if (a->field != b->field) return false;
-        if (a->field == STEP_INDEX && !covers_index(w, put, r, a->index, b->index)) return false;
+        if (a->field == STEP_INDEX && !covers_index(l, pr, r, a->index, b->index)) return false;
     }
     return true;
 }
 
-/* Whether each iteration writes what it reads of a variable, before it does. */
-static bool is_private(walk *w, int32_t symbol)
+/* True if each iteration writes the parts of a variable that it reads, before it reads them. */
+static bool is_private(const loop_facts *l, prover *pr, int32_t symbol)
 {
-    if (w->loop->p->use[symbol].addressed || is_live(w->loop, symbol)) return false;
-    for (int64_t i = 0; i < w->loop->n; i++) {
-        const access *r = &w->loop->item[i];
-        bool covered = r->write || object_of(w, r) != symbol;
-        for (int64_t k = 0; k < w->loop->n && !covered; k++)
-            covered = w->loop->item[k].write && object_of(w, &w->loop->item[k]) == symbol &&
-                      !w->loop->item[k].update && covers(w, &w->loop->item[k], r);
+    if (l->p->use[symbol].addressed || is_live(l, symbol)) return false;
+    for (int64_t i = 0; i < l->n; i++) {
+        const access *r = &l->item[i];
+        bool covered = r->write || object_of(l, pr, r) != symbol;
+        for (int64_t k = 0; k < l->n && !covered; k++)
+            covered = l->item[k].write && object_of(l, pr, &l->item[k]) == symbol &&
+                      !l->item[k].update && covers(l, pr, &l->item[k], r);
         if (!covered) return false;
     }
     return true;
 }
 
-/* ---- sums over the elements of an array
- * ------------------------------------------------------------ */
+/* ---- array reductions ---- */
 
-/* Whether all that the loop does to a base is to fold values into it with one operator. */
-static uint8_t folded(const walk *w, int32_t base)
+/* The operator, if the loop only folds values into a base with one operator; 0. */
+static uint8_t folded(const loop_facts *l, int32_t base)
 {
     uint8_t op = 0;
-    for (int64_t i = 0; i < w->loop->n; i++) {
-        const access *a = &w->loop->item[i];
+    for (int64_t i = 0; i < l->n; i++) {
+        const access *a = &l->item[i];
         if (a->place.base != base) continue;
         if (!a->update || (op && a->update != op)) return 0;
         op = a->update;
@@ -126,20 +124,20 @@ static uint8_t folded(const walk *w, int32_t base)
     return op;
 }
 
-/* A number that is reached by a reference or is a member of the method's object: its name; NULL. */
-static const char *number_elsewhere(const walk *w, const access *a)
+/* The name of a number behind a reference, or of a member of the method's object; NULL. */
+static const char *number_elsewhere(const loop_facts *l, const prover *pr, const access *a)
 {
     const place *p = &a->place;
-    uint8_t k = kind_of(w->t, p->type);
+    uint8_t k = kind_of(l->p->t, p->type);
     if (p->base < 0 || (k != HPC_TYPE_INTEGER && k != HPC_TYPE_FLOAT && k != HPC_TYPE_BOOL))
         return NULL;
-    const atom *x = &w->prover->atoms[p->base];
-    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(w->t, x->symbol);
+    const atom *x = &pr->atoms[p->base];
+    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(l->p->t, x->symbol);
     bool member = x->kind == ATOM_THIS && p->n == 2 && p->step[1].field >= 0;
-    return member ? symbol_name(w->t, p->step[1].field) : NULL;
+    return member ? symbol_name(l->p->t, p->step[1].field) : NULL;
 }
 
-/* The way a clause names it: "h", "h[:n]"; false when it cannot. */
+/* The name in a clause: "h", "h[:n]"; false: it has none. */
 static bool section(hpc_buf *b, walk *w, const access *a)
 {
     const place *p = &a->place;
@@ -148,8 +146,8 @@ static bool section(hpc_buf *b, walk *w, const access *a)
         hpc_buf_text(b, symbol_name(w->t, base->symbol));
         return true;
     }
-    if (number_elsewhere(w, a)) {
-        hpc_buf_text(b, number_elsewhere(w, a));
+    if (number_elsewhere(w->loop, w->prover, a)) {
+        hpc_buf_text(b, number_elsewhere(w->loop, w->prover, a));
         return true;
     }
     for (int32_t k = 0; k < p->n; k++)
@@ -181,10 +179,10 @@ static bool reduce_array(walk *w, const access *a)
 {
     if (a->place.base < 0) return false;
     hpc_buf b = {0};
-    uint8_t op = folded(w, a->place.base);
+    uint8_t op = folded(w->loop, a->place.base);
     const atom *base = &w->prover->atoms[a->place.base];
     bool ok = op && !base->varies && section(&b, w, a);
-    for (int64_t i = 0; i < w->loop->n && ok; i++) { /* one section for all that is folded */
+    for (int64_t i = 0; i < w->loop->n && ok; i++) { /* all updates have one section */
         hpc_buf other = {0};
         if (w->loop->item[i].place.base == a->place.base)
             ok = section(&other, w, &w->loop->item[i]) && strcmp(other.data, b.data) == 0;
@@ -199,18 +197,17 @@ static bool reduce_array(walk *w, const access *a)
     return ok;
 }
 
-/* ---- what is said
- * ---------------------------------------------------------------------------------- */
+/* ---- evidence ---- */
 
-/* A load by which an index is found. */
-static bool is_indirect(const walk *w, const place *p)
+/* True if an index is loaded from memory that varies. */
+static bool is_indirect(const prover *pr, const place *p)
 {
     for (int32_t k = 0; k < p->n; k++) {
         const poly *x = p->step[k].index;
         if (p->step[k].field != STEP_INDEX || !x) continue;
         for (int32_t i = 0; i < x->n; i++)
             for (int m = 0; m < TERM_ATOMS && x->t[i].atom[m] >= 0; m++) {
-                const atom *a = &w->prover->atoms[x->t[i].atom[m]];
+                const atom *a = &pr->atoms[x->t[i].atom[m]];
                 if (a->kind == ATOM_LOAD && a->varies) return true;
             }
     }
@@ -224,39 +221,39 @@ static const char *verb(const access *a)
 
 static void say_sure(walk *w, const access *a, const access *b, int64_t by)
 {
-    const access *put = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(w->loop->p, put->node), *y = node_text(w->loop->p, o->node);
-    answer_conflict(w->answer, put->node, o->node);
-    if (put == o || put->node == o->node)
-        answer_unsafe(w->answer, "dependence", put->node,
+    const access *write = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(w->loop->p, write->node), *y = node_text(w->loop->p, o->node);
+    answer_conflict(w->answer, write->node, o->node);
+    if (write == o || write->node == o->node)
+        answer_unsafe(w->answer, "dependence", write->node,
                       "%s: iterations %lld apart write the same location", x, (long long)by);
     else
         answer_unsafe(
-            w->answer, "dependence", put->node,
+            w->answer, "dependence", write->node,
             "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
             y, verb(o), w->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
 }
 
 static void say_maybe(walk *w, const access *a, const access *b)
 {
-    const access *put = a->write ? a : b, *o = a->write ? b : a;
-    const char *x = node_text(w->loop->p, put->node), *y = node_text(w->loop->p, o->node);
+    const access *write = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(w->loop->p, write->node), *y = node_text(w->loop->p, o->node);
     uint32_t line = w->t->node[o->node].line;
-    if (is_indirect(w, &put->place) || is_indirect(w, &o->place))
+    if (is_indirect(w->prover, &write->place) || is_indirect(w->prover, &o->place))
         answer_unsafe(
-            w->answer, "dependence", put->node,
+            w->answer, "dependence", write->node,
             "%s and %s (line %u): the index is read from memory, which may contain a value twice",
             x, y, line);
-    else if (put->node == o->node)
-        answer_unknown(w->answer, "dependence", put->node,
+    else if (write->node == o->node)
+        answer_unknown(w->answer, "dependence", write->node,
                        "%s: two iterations may write the same location", x);
     else
-        answer_unknown(w->answer, "dependence", put->node,
+        answer_unknown(w->answer, "dependence", write->node,
                        "%s and %s (%s at line %u) may be the same location in different iterations",
                        x, y, verb(o), line);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 static bool is_bits(const walk *w, const access *a)
 {
@@ -266,20 +263,20 @@ static bool is_bits(const walk *w, const access *a)
            container_of(w->t, w->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
 
-/* Each iteration writes it before it reads it, so what is left is what the last one wrote. */
+/* Each iteration writes it before it reads it, so the value of the last iteration remains. */
 static bool keeps_last(walk *w, const access *a)
 {
-    const char *name = number_elsewhere(w, a);
+    const char *name = number_elsewhere(w->loop, w->prover, a);
     bool always = false;
     if (!name) return false;
     for (int64_t i = 0; i < w->loop->n; i++) {
         const access *r = &w->loop->item[i];
         if (!place_equal(&r->place, &a->place)) continue;
         bool covered = r->write;
-        always |= r->write && r->depth == 0 && !r->update && is_outer(w, r);
+        always |= r->write && r->depth == 0 && !r->update && is_outer(w->loop, r);
         for (int64_t k = 0; k < w->loop->n && !covered; k++)
             covered = w->loop->item[k].write && place_equal(&w->loop->item[k].place, &a->place) &&
-                      !w->loop->item[k].update && covers(w, &w->loop->item[k], r);
+                      !w->loop->item[k].update && covers(w->loop, w->prover, &w->loop->item[k], r);
         if (!covered || r->update) return false;
     }
     if (!always) return false;
@@ -288,12 +285,12 @@ static bool keeps_last(walk *w, const access *a)
     return true;
 }
 
-/* A variable of which each thread can have its own, if the loop ends with nobody to read it. */
+/* A variable that each thread can have for itself, because nothing reads it after the loop. */
 static bool make_private(walk *w, const access *a)
 {
-    int32_t v = object_of(w, a);
+    int32_t v = object_of(w->loop, w->prover, a);
     if (v < 0 && keeps_last(w, a)) return true;
-    if (v < 0 || !is_private(w, v)) return false;
+    if (v < 0 || !is_private(w->loop, w->prover, v)) return false;
     clauses_add(&w->answer->clauses.privates, symbol_name(w->t, v));
     answer_note(w->answer, "scalar", a->node,
                 "%s is written before it is read: each thread gets a private copy",
@@ -301,8 +298,8 @@ static bool make_private(walk *w, const access *a)
     return true;
 }
 
-/* A variable whose type is a template's to say: it may be a number, with a reduction, or one that
- * each thread has for itself. */
+/* A variable of a type that only an instantiation decides. It may be a number with a reduction, or
+ * private. */
 static bool is_open_type(const walk *w, const access *a)
 {
     const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
@@ -316,7 +313,7 @@ static void judge_meeting(walk *w, const access *a, const access *b, bool same)
     int64_t by;
     meeting m = places_meet(&by, w->loop, w->prover, w->answer, a, b);
     if (m == MEETING_NEVER) return;
-    if (!same) { /* one object, or two: together they do not meet only if they are two */
+    if (!same) { /* one object or two: if two, they do not meet */
         assume_apart(w, a, b);
         return;
     }
@@ -347,7 +344,7 @@ static void judge_pair(walk *w, const access *a, const access *b)
         judge_meeting(w, a, b, r == RELATION_SAME);
 }
 
-/* Marks what needs no test: copies of an access. */
+/* Marks copies of an access, which need no test. */
 static void set_aside(walk *w, uint8_t *aside)
 {
     for (int64_t i = 0; i < w->loop->n; i++) {
@@ -374,12 +371,12 @@ void memory_judge(walk *w)
             if (aside[i] || aside[k] || !(w->loop->item[i].write || w->loop->item[k].write))
                 continue;
             bool enough = ++certain > PAIRS_BEHIND || w->prover->spent > PARTS_BEHIND;
-            if (w->answer->unsafe && enough) return; /* more would say no more */
+            if (w->answer->unsafe && enough) return; /* further evidence adds nothing */
             if (++pairs > PAIRS_MOST || w->prover->spent > PARTS_OF_LOOP) {
                 answer_unknown(w->answer, "form", w->loop->node, "the loop is too large");
                 return;
             }
-            prover_mark mark = prover_here(w->prover); /* the test's numbers do not outlive it */
+            prover_mark mark = prover_here(w->prover); /* the test's numbers are temporary */
             judge_pair(w, &w->loop->item[i], &w->loop->item[k]);
             prover_rewind(w->prover, mark);
         }

@@ -13,7 +13,7 @@
 void memory_judge(walk *w);
 
 /* ---- depend.c ---- */
-/* Whether an access in one iteration meets another access in a different iteration. SURE: *apart is
+/* Dependence test of one access with another one in a different iteration. SURE: *apart is
  * the number of iterations between them; else it is 0. May add assumptions about sorted arrays. */
 typedef enum meeting { MEETING_NEVER, MEETING_MAYBE, MEETING_SURE } meeting;
 meeting places_meet(int64_t *apart, const loop_facts *l, prover *pr, answer *assumed,

@@ -138,7 +138,6 @@ int32_t atom_size(prover *pr, const place *p);
 int32_t atom_function(prover *pr, uint8_t op, const poly *a, const poly *b, const fact *facts);
 int32_t atom_choice(prover *pr, const atom *c); /* reads a, b, yes, no, op and of */
 bool poly_varies(const prover *pr, const poly *p);
-bool place_varies(const prover *pr, const place *p);
 
 /* ---- prove.c ----
  * Each proof has a budget of steps. False: no proof was found. */

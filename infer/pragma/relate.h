@@ -1,5 +1,5 @@
 /*
- * relate.h: whether two places can be in one object.
+ * relate.h: relations between two places: objects and origins of their pointers.
  */
 #ifndef HPC_PRAGMA_RELATE_H
 #define HPC_PRAGMA_RELATE_H
@@ -17,8 +17,8 @@ relation relate(const program *f, const prover *pr, const place *p, const place 
 bool field_in_union(const hpc_tree *t, int32_t field);
 bool is_container_place(const place *p); /* an element that a container owns */
 
-/* ---- origin.c ----
- * Whether two places may be reached from one pointer of this file. Then the text contradicts the
+/* ---- origin.c ---- */
+/* Two places may derive from one pointer of this file. Then the text contradicts the
  * assumption that they are disjoint. */
 typedef enum kinship {
     KIN_NONE,

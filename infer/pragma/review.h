@@ -39,7 +39,7 @@ void review_wrong(review *r, hpc_existing what, int32_t node, const char *text, 
     __attribute__((nonnull));
 bool review_lists(const clause_list *l, const char *name); /* in a clause other than shared */
 bool review_shares(const review *r, int32_t symbol);       /* by all threads, as far as visible */
-/* Whether a node is under a condition within the loop. rare: only under one that may hold but
+/* True if a node is under a condition within the loop. rare: only under one that may hold but
  * once. */
 bool review_under_condition(const review *r, int32_t node, bool rare);
 bool review_ops_differ(uint8_t a, uint8_t b);         /* they certainly give different results */

@@ -152,9 +152,11 @@ void access_add(walk *w, const place *p, int32_t node, bool write, uint8_t updat
     if (w->loop->n == ACCESSES_MOST)
         answer_unknown(w->answer, "form", w->loop->node,
                        "the loop is too large: more than %d accesses", ACCESSES_MOST);
-    if (w->loop->n >= ACCESSES_MOST ||
-        hpc_grow(&w->loop->item, &w->loop->cap, w->loop->n + 1, sizeof *w->loop->item) < 0)
+    if (w->loop->n >= ACCESSES_MOST) return;
+    if (hpc_grow(&w->loop->item, &w->loop->cap, w->loop->n + 1, sizeof *w->loop->item) < 0) {
+        w->rc = HPC_E_NOMEM;
         return;
+    }
     w->loop->item[w->loop->n++] = (access){.place = *p,
                                            .node = w->inlining ? w->inlined_at : node,
                                            .depth = w->depth,

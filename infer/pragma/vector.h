@@ -7,9 +7,9 @@
 #include "infer/pragma/answer.h"
 #include "infer/pragma/loop.h"
 
-/* Whether the loop suits vectors; if not, the reason is added to the evidence. */
+/* True if the loop suits vectors; if not, the reason is added to the evidence. */
 bool vector_fits(answer *a, const loop_facts *l, prover *pr);
-/* Whether an iteration consists of arithmetic, accesses and calls that devices and vectors support.
+/* True if an iteration consists of arithmetic, accesses and calls that devices and vectors support.
  * False: *why is the reason, at *node. vectors: a switch is not supported either. */
 bool vector_is_plain(const char **why, int32_t *node, const loop_facts *l, bool vectors);
 

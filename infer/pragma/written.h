@@ -21,7 +21,7 @@ void directives_close(directives *d);
 int64_t directives_loop(const directives *d, size_t at);
 /* The innermost OpenMP directive of a loop; -1: none. */
 int64_t directives_of(const directives *d, int64_t loop);
-/* Whether only comments and preprocessor lines separate a directive from a later byte. */
+/* True if only comments and preprocessor lines separate a directive from a later byte. */
 bool directives_reach(const directives *d, int64_t pragma, size_t at);
 
 #endif
