@@ -180,7 +180,6 @@ typedef struct model_gguf_type {
     int ours;     /* hpc_dtype, or -1 */
 } model_gguf_type;
 const model_gguf_type *model_gguf_type_of(hpc_dtype dtype); /* NULL: no such type */
-size_t model_gguf_kind_bytes(int kind); /* size of a number; 0: string or list */
 /* Like model_safetensors_parse. To parse a header alone, pass the size of the whole file as
  * file_bytes; otherwise file_bytes equals bytes. */
 int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
@@ -233,7 +232,6 @@ void model_gguf_put_list(model_gguf_list *l, const char *key, int item, int64_t 
                          size_t bytes);
 void model_gguf_put_text(model_gguf_list *l, const char *key, const char *text);
 void model_gguf_put_int(model_gguf_list *l, const char *key, int64_t value); /* u32 */
-void model_gguf_put_real(model_gguf_list *l, const char *key, double value); /* f32 */
 void model_gguf_put_bool(model_gguf_list *l, const char *key, bool value);
 void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c);
 /* Adds the tokenizer's keys and its file; without o->tokenizer, tokenizer.ggml.model "none". */

@@ -94,8 +94,7 @@ typedef struct grammar_kind {
      * looked into. 0 is always right. */
     uint32_t (*any_of)(const grammar_state *s, size_t most);
 } grammar_kind;
-extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind,
-    grammar_any_kind;
+extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind;
 /* As `start` does, for kinds that take a prefix as they take text. */
 size_t grammar_step_all(grammar_state *s, const grammar_kind *k, const char *text, size_t n);
 
