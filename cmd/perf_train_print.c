@@ -73,7 +73,7 @@ static void put_interval(hpc_json_out *w, const char *key, hpc_perf_interval i)
     hpc_json_close(w, '}');
 }
 
-static bool is_told(hpc_perf_rival r, int figure)
+static bool is_told(hpc_perf_method r, int figure)
 {
     return r == HPC_PERF_LEARNER || figure < HPC_PERF_COVERAGE;
 }
@@ -84,11 +84,11 @@ static void put_judgement(hpc_json_out *w, const hpc_perf_judgement *j)
         hpc_json_put_int(w, hpc_perf_verdict_name((hpc_perf_verdict)v), j->n[v]);
     hpc_json_put_int(w, "repositories", j->groups);
     hpc_json_put_int(w, "left_out", j->left_out);
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) {
+    for (int r = 0; r < HPC_PERF_METHODS; r++) {
         if (!j->has[r]) continue;
-        hpc_json_open(w, hpc_perf_rival_name((hpc_perf_rival)r), '{');
+        hpc_json_open(w, hpc_perf_method_name((hpc_perf_method)r), '{');
         for (int f = 0; f < HPC_PERF_FIGURES; f++)
-            if (is_told((hpc_perf_rival)r, f))
+            if (is_told((hpc_perf_method)r, f))
                 put_interval(w, hpc_perf_figure_name((hpc_perf_figure)f), j->figure[r][f]);
         if (r != HPC_PERF_LEARNER) {
             hpc_json_open(w, "learner ahead by", '{');
@@ -113,19 +113,19 @@ static void say_interval(hpc_buf *out, hpc_perf_interval i)
 static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
 {
     hpc_buf_printf(out, "%-20s", "");
-    for (int r = 0; r < HPC_PERF_RIVALS; r++)
-        if (j->has[r]) hpc_buf_printf(out, "  %22s", hpc_perf_rival_name((hpc_perf_rival)r));
+    for (int r = 0; r < HPC_PERF_METHODS; r++)
+        if (j->has[r]) hpc_buf_printf(out, "  %22s", hpc_perf_method_name((hpc_perf_method)r));
     hpc_buf_text(out, "\n");
     for (int f = 0; f < HPC_PERF_FIGURES; f++) {
         hpc_buf_printf(out, "%-20s", hpc_perf_figure_name((hpc_perf_figure)f));
-        for (int r = 0; r < HPC_PERF_RIVALS; r++)
-            if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(out, j->figure[r][f]);
+        for (int r = 0; r < HPC_PERF_METHODS; r++)
+            if (j->has[r] && is_told((hpc_perf_method)r, f)) say_interval(out, j->figure[r][f]);
         hpc_buf_text(out, "\n");
     }
     hpc_buf_text(out, "the learner's minus theirs\n");
     for (int f = 0; f < HPC_PERF_COVERAGE; f++) {
         hpc_buf_printf(out, "%-20s  %22s", hpc_perf_figure_name((hpc_perf_figure)f), "");
-        for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
+        for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_METHODS; r++)
             if (j->has[r]) say_interval(out, j->ahead[r][f]);
         hpc_buf_text(out, "\n");
     }

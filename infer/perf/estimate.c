@@ -94,7 +94,7 @@ static void look_outside(hpc_perf_estimate *e, const hpc_perf_model *m, const hp
 }
 
 /* Where nothing that is compiled differs: as sure as can be without a proof. */
-static void say_nothing_differs(hpc_perf_estimate *e)
+static void set_nothing_differs(hpc_perf_estimate *e)
 {
     e->p[HPC_PERF_SLOWER] = e->p[HPC_PERF_FASTER] = 0.005;
     e->p[HPC_PERF_SAME] = 0.99;
@@ -123,7 +123,7 @@ void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
     memset(out, 0, sizeof *out);
     x = as_learnt(&room, m, x);
     if (hpc_perf_nothing_differs(x)) {
-        say_nothing_differs(out);
+        set_nothing_differs(out);
         return;
     }
     for (int q = 0; q < PERF_QUESTIONS; q++) {
