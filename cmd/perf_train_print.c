@@ -87,7 +87,7 @@ static void put_interval(hpc_json_out *w, const char *key, hpc_perf_interval i)
     hpc_json_close(w, '}');
 }
 
-static bool is_told(hpc_perf_rival r, int figure)
+static bool is_told(hpc_perf_method r, int figure)
 {
     return r == HPC_PERF_LEARNER || figure < HPC_PERF_COVERAGE;
 }
@@ -98,11 +98,11 @@ static void put_judgement(hpc_json_out *w, const hpc_perf_judgement *j)
         hpc_json_put_int(w, hpc_perf_verdict_name((hpc_perf_verdict)v), j->n[v]);
     hpc_json_put_int(w, "repositories", j->groups);
     hpc_json_put_int(w, "left_out", j->left_out);
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) {
+    for (int r = 0; r < HPC_PERF_METHODS; r++) {
         if (!j->has[r]) continue;
-        hpc_json_open(w, hpc_perf_rival_name((hpc_perf_rival)r), '{');
+        hpc_json_open(w, hpc_perf_method_name((hpc_perf_method)r), '{');
         for (int f = 0; f < HPC_PERF_FIGURES; f++)
-            if (is_told((hpc_perf_rival)r, f))
+            if (is_told((hpc_perf_method)r, f))
                 put_interval(w, hpc_perf_figure_name((hpc_perf_figure)f), j->figure[r][f]);
         if (r != HPC_PERF_LEARNER) {
             hpc_json_open(w, "learner ahead by", '{');
@@ -126,16 +126,16 @@ static void say_interval(hpc_table *t, hpc_perf_interval i)
 
 static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
 {
-    hpc_column column[1 + HPC_PERF_RIVALS] = {HPC_COLUMN_TEXT("")};
+    hpc_column column[1 + HPC_PERF_METHODS] = {HPC_COLUMN_TEXT("")};
     hpc_table t = {.column = column, .columns = 1};
-    for (int r = 0; r < HPC_PERF_RIVALS; r++)
+    for (int r = 0; r < HPC_PERF_METHODS; r++)
         if (j->has[r])
             column[t.columns++] =
-                (hpc_column)HPC_COLUMN_NUMBER(hpc_perf_rival_name((hpc_perf_rival)r));
+                (hpc_column)HPC_COLUMN_NUMBER(hpc_perf_method_name((hpc_perf_method)r));
     for (int f = 0; f < HPC_PERF_FIGURES; f++) {
         hpc_table_cell(&t, "%s", hpc_perf_figure_name((hpc_perf_figure)f));
-        for (int r = 0; r < HPC_PERF_RIVALS; r++)
-            if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(&t, j->figure[r][f]);
+        for (int r = 0; r < HPC_PERF_METHODS; r++)
+            if (j->has[r] && is_told((hpc_perf_method)r, f)) say_interval(&t, j->figure[r][f]);
         hpc_table_end_row(&t);
     }
     hpc_table_cell(&t, "the learner's lead");
@@ -143,7 +143,7 @@ static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
     for (int f = 0; f < HPC_PERF_COVERAGE; f++) {
         hpc_table_cell(&t, "  %s", hpc_perf_figure_name((hpc_perf_figure)f));
         if (j->has[HPC_PERF_LEARNER]) hpc_table_cell(&t, "%s", "");
-        for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
+        for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_METHODS; r++)
             if (j->has[r]) say_interval(&t, j->ahead[r][f]);
     }
     hpc_table_print(out, &t, hpc_cmd_table_columns());

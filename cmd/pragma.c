@@ -25,7 +25,7 @@ typedef struct judging { /* a worker has a copy, of which it changes the checker
     char warned[2][800];
 } judging;
 
-void pragma_file_release(pragma_file *f)
+static void release_file(pragma_file *f)
 {
     hpc_directive_file_release(&f->d);
     hpc_buf_release(&f->d.text);
@@ -316,7 +316,7 @@ static int end_one(int64_t k, void *user)
         pragma_put_json(&r->json, &r->file[k]);
         TRY(hpc_cmd_print(&r->out));
     }
-    if (!r->all->sarif) pragma_file_release(&r->file[k]);
+    if (!r->all->sarif) release_file(&r->file[k]);
 out:
     return rc;
 }
@@ -387,7 +387,7 @@ static int judge_all(run_of_files *r, const int *stop)
         r->all->worst = EXIT_FAILURE_INTERNAL;
     }
 out:
-    for (int64_t k = 0; r->file && k < r->n; k++) pragma_file_release(&r->file[k]);
+    for (int64_t k = 0; r->file && k < r->n; k++) release_file(&r->file[k]);
     for (int k = 0; r->worker && k < workers; k++) hpc_checker_close(r->worker[k].checker);
     hpc_free(checker);
     hpc_free(r->worker);

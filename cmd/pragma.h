@@ -27,7 +27,6 @@ typedef struct pragma_file {
     bool rejected;    /* the compiler rejects the unchanged file */
     hpc_buf warnings; /* printed before its results; each ends with a NUL */
 } pragma_file;        /* initially zero */
-void pragma_file_release(pragma_file *f);
 
 /* ---- pragma_many.c: many files ---- */
 /* *out: a file is named twice. With --fix, the second analysis must read the result of the first.

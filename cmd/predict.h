@@ -31,8 +31,8 @@ int predict_measure_options(hpc_history_options *h, asked *a, const predict_opti
 typedef enum predict_kind { PREDICT_RANGE, PREDICT_COMMIT, PREDICT_FUNCTION } predict_kind;
 typedef struct predict_finding {
     predict_kind kind;
-    const hpc_perf_told *told;
-    const hpc_perf_said *said;
+    const hpc_perf_change_prediction *prediction;
+    const hpc_perf_result *result;
     const char *file, *function; /* of the first reason with a position; "": none */
     uint32_t line;               /* in the head; 0: none */
 } predict_finding;
@@ -57,9 +57,9 @@ int predict_find(predict_report *r); /* sets `finding`; the caller frees it */
 /* "81 %", "<1 %", ">99 %", "?" */
 const char *predict_percent(char out[16], double p);
 /* "slower (81 %)", "unknown (not sure: ...)" */
-int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s);
+int predict_put_verdict(hpc_buf *out, const hpc_perf_result *s);
 /* "tile: division moved into an inner loop (a.c:188)", in plain text. */
-int predict_put_why(hpc_buf *out, const hpc_perf_why *w);
+int predict_put_why(hpc_buf *out, const hpc_perf_reason_text *w);
 /* A finding on one line: "Commit 0123456789ab is probably slower (81 %): ...". */
 int predict_put_finding(hpc_buf *out, const predict_finding *f);
 /* The error rates that the model bounds, and their assumptions. */

@@ -21,8 +21,8 @@ void predict_id(char out[13], const hpc_git_id *id)
 static void place_of(predict_finding *f)
 {
     f->file = f->function = "";
-    for (int k = 0; k < f->said->why_n; k++) {
-        const hpc_perf_why *w = &f->said->why[k];
+    for (int k = 0; k < f->result->why_n; k++) {
+        const hpc_perf_reason_text *w = &f->result->why[k];
         if (!w->file[0]) continue;
         f->file = w->file;
         f->function = w->function;
@@ -34,7 +34,7 @@ static void place_of(predict_finding *f)
 static int add(predict_report *r, predict_finding f)
 {
     int rc = HPC_OK;
-    if (f.said->level == HPC_PERF_NONE) return rc;
+    if (f.result->level == HPC_PERF_NONE) return rc;
     TRY(hpc_grow(&r->finding, &r->findings_cap, r->findings_n + 1, sizeof *r->finding));
     if (f.kind != PREDICT_FUNCTION) place_of(&f);
     r->finding[r->findings_n++] = f;
@@ -45,13 +45,14 @@ out:
 static int first_worst(const void *a, const void *b)
 {
     const predict_finding *x = a, *y = b;
-    bool known_x = x->said->acknowledged, known_y = y->said->acknowledged;
-    double p = x->said->p[HPC_PERF_SLOWER], q = y->said->p[HPC_PERF_SLOWER];
+    bool known_x = x->result->acknowledged, known_y = y->result->acknowledged;
+    double p = x->result->p[HPC_PERF_SLOWER], q = y->result->p[HPC_PERF_SLOWER];
     if (known_x != known_y) return known_x ? 1 : -1;
-    if (x->said->level != y->said->level) return x->said->level > y->said->level ? -1 : 1;
+    if (x->result->level != y->result->level) return x->result->level > y->result->level ? -1 : 1;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
     if (p != q) return p > q ? -1 : 1;
-    if (x->kind == PREDICT_COMMIT) return x->told < y->told ? -1 : x->told > y->told;
+    if (x->kind == PREDICT_COMMIT)
+        return x->prediction < y->prediction ? -1 : x->prediction > y->prediction;
     int order = strcmp(x->file, y->file);
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
@@ -62,13 +63,13 @@ int predict_find(predict_report *r)
     const hpc_perf_prediction *p = r->p;
     int rc = HPC_OK;
     if (p->n != 1)
-        TRY(add(r, (predict_finding){PREDICT_RANGE, &p->range, &p->range.said, "", "", 0}));
+        TRY(add(r, (predict_finding){PREDICT_RANGE, &p->range, &p->range.result, "", "", 0}));
     for (int64_t k = 0; k < p->n; k++)
         TRY(add(r,
-                (predict_finding){PREDICT_COMMIT, &p->commit[k], &p->commit[k].said, "", "", 0}));
+                (predict_finding){PREDICT_COMMIT, &p->commit[k], &p->commit[k].result, "", "", 0}));
     for (int64_t k = 0; k < p->range.n; k++) {
-        const hpc_perf_told_function *f = &p->range.function[k];
-        TRY(add(r, (predict_finding){PREDICT_FUNCTION, &p->range, &f->said, f->file, f->name,
+        const hpc_perf_function_prediction *f = &p->range.function[k];
+        TRY(add(r, (predict_finding){PREDICT_FUNCTION, &p->range, &f->result, f->file, f->name,
                                      f->gone ? 0 : f->line}));
     }
     if (r->findings_n > 1)
@@ -90,7 +91,7 @@ const char *predict_percent(char out[16], double p)
     return out;
 }
 
-int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s)
+int predict_put_verdict(hpc_buf *out, const hpc_perf_result *s)
 {
     char text[16];
     const char *name = hpc_perf_verdict_name(s->verdict);
@@ -98,7 +99,7 @@ int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s)
     return hpc_buf_printf(out, "%s (%s)", name, predict_percent(text, s->p[s->verdict]));
 }
 
-int predict_put_why(hpc_buf *out, const hpc_perf_why *w)
+int predict_put_why(hpc_buf *out, const hpc_perf_reason_text *w)
 {
     if (w->function[0]) hpc_buf_printf(out, "%s: ", w->function);
     hpc_buf_text(out, w->text);
@@ -109,10 +110,10 @@ int predict_put_why(hpc_buf *out, const hpc_perf_why *w)
 
 int predict_put_finding(hpc_buf *out, const predict_finding *f)
 {
-    const hpc_perf_said *s = f->said;
+    const hpc_perf_result *s = f->result;
     char text[16], id[13];
     predict_percent(text, s->p[HPC_PERF_SLOWER]);
-    predict_id(id, &f->told->head);
+    predict_id(id, &f->prediction->head);
     if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "The range as a whole");
     if (f->kind == PREDICT_COMMIT) hpc_buf_printf(out, "Commit %s", id);
     if (f->kind == PREDICT_FUNCTION)

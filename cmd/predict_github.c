@@ -20,9 +20,9 @@ static int put_annotation(hpc_buf *out, const predict_finding *f)
     hpc_buf text = {0};
     int rc;
     TRY(predict_put_finding(&text, f));
-    hpc_buf_text(out, f->said->acknowledged             ? "::notice "
-                      : f->said->level == HPC_PERF_FAIL ? "::error "
-                                                        : "::warning ");
+    hpc_buf_text(out, f->result->acknowledged             ? "::notice "
+                      : f->result->level == HPC_PERF_FAIL ? "::error "
+                                                          : "::warning ");
     if (f->file[0]) {
         hpc_buf_text(out, "file=");
         put_escaped(out, f->file, true);
@@ -44,7 +44,7 @@ int predict_put_github(hpc_buf *out, const predict_report *r)
     for (int64_t k = 0; k < r->findings_n && k < MOST; k++)
         TRY(put_annotation(out, &r->finding[k]));
     hpc_buf_printf(&text, "%s: ", r->range);
-    predict_put_verdict(&text, &r->p->range.said);
+    predict_put_verdict(&text, &r->p->range.result);
     TRY(hpc_buf_text(&text, ". "));
     TRY(predict_put_promise(&text, &r->facts));
     hpc_buf_text(out, "::notice title=Performance::");

@@ -14,7 +14,7 @@ static void put_id(hpc_json_out *w, const char *key, const hpc_git_id *id)
     hpc_json_put_text(w, key, memcmp(id, &none, sizeof none) == 0 ? NULL : hex);
 }
 
-static void put_reason(hpc_json_out *w, const hpc_perf_why *y)
+static void put_reason(hpc_json_out *w, const hpc_perf_reason_text *y)
 {
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "text", y->text);
@@ -26,7 +26,7 @@ static void put_reason(hpc_json_out *w, const hpc_perf_why *y)
     hpc_json_close(w, '}');
 }
 
-static void put_said(hpc_json_out *w, const hpc_perf_said *s)
+static void put_said(hpc_json_out *w, const hpc_perf_result *s)
 {
     hpc_json_put_text(w, "verdict", hpc_perf_verdict_name(s->verdict));
     hpc_json_open(w, "probability", '{');
@@ -48,23 +48,23 @@ static void put_said(hpc_json_out *w, const hpc_perf_said *s)
     hpc_json_close(w, ']');
 }
 
-static void put_functions(hpc_json_out *w, const hpc_perf_told *t)
+static void put_functions(hpc_json_out *w, const hpc_perf_change_prediction *t)
 {
     hpc_json_open(w, "functions", '[');
     for (int64_t k = 0; k < t->n; k++) {
-        const hpc_perf_told_function *f = &t->function[k];
+        const hpc_perf_function_prediction *f = &t->function[k];
         hpc_json_open(w, NULL, '{');
         hpc_json_put_text(w, "file", f->file);
         hpc_json_put_text(w, "name", f->name);
         hpc_json_put_int(w, "line", f->line);
         hpc_json_put_bool(w, "gone", f->gone);
-        put_said(w, &f->said);
+        put_said(w, &f->result);
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
 }
 
-static void put_commit(hpc_json_out *w, const hpc_perf_told *c)
+static void put_commit(hpc_json_out *w, const hpc_perf_change_prediction *c)
 {
     hpc_json_open(w, NULL, '{');
     put_id(w, "commit", &c->head);
@@ -72,7 +72,7 @@ static void put_commit(hpc_json_out *w, const hpc_perf_told *c)
     hpc_json_put_text(w, "subject", c->subject);
     hpc_json_put_int(w, "time", c->time);
     hpc_json_put_bool(w, "merge", c->parents > 1);
-    put_said(w, &c->said);
+    put_said(w, &c->result);
     put_functions(w, c);
     hpc_json_close(w, '}');
 }
@@ -99,7 +99,7 @@ void predict_put_json(hpc_json_out *w, const predict_report *r)
     hpc_json_open(w, NULL, '{');
     put_id(w, "base", &p->range.base);
     put_id(w, "head", &p->range.head);
-    put_said(w, &p->range.said);
+    put_said(w, &p->range.result);
     put_functions(w, &p->range);
     hpc_json_open(w, "commits", '[');
     for (int64_t k = 0; k < p->n; k++) put_commit(w, &p->commit[k]);

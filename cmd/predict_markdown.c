@@ -32,7 +32,7 @@ static void put_code(hpc_buf *out, const char *text)
     hpc_buf_text(out, shown < n ? "...</code>" : "</code>");
 }
 
-static void put_why(hpc_buf *out, const hpc_perf_why *w)
+static void put_why(hpc_buf *out, const hpc_perf_reason_text *w)
 {
     hpc_buf text = {0};
     predict_put_why(&text, w);
@@ -40,7 +40,7 @@ static void put_why(hpc_buf *out, const hpc_perf_why *w)
     hpc_buf_release(&text);
 }
 
-static void put_acknowledged(hpc_buf *out, const hpc_perf_said *s)
+static void put_acknowledged(hpc_buf *out, const hpc_perf_result *s)
 {
     if (!s->acknowledged) return;
     hpc_buf_text(out, " (acknowledged: ");
@@ -55,7 +55,7 @@ static void put_head(hpc_buf *out, const predict_report *r)
         [HPC_PERF_WARN] = ":warning: it may run slower",
         [HPC_PERF_FAIL] = ":x: it probably runs slower",
     };
-    const hpc_perf_said *s = &r->p->range.said;
+    const hpc_perf_result *s = &r->p->range.result;
     char p[3][16];
     for (int k = 0; k < 3; k++) predict_percent(p[k], s->p[k]);
     hpc_buf_printf(out, "### Performance: %s\n\n", title[r->p->level]);
@@ -74,18 +74,18 @@ static void put_head(hpc_buf *out, const predict_report *r)
 static void put_finding(hpc_buf *out, const predict_finding *f)
 {
     char id[13], percent[16];
-    predict_id(id, &f->told->head);
-    predict_percent(percent, f->said->p[HPC_PERF_SLOWER]);
+    predict_id(id, &f->prediction->head);
+    predict_percent(percent, f->result->p[HPC_PERF_SLOWER]);
     hpc_buf_text(out, "| ");
     if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "whole range");
     if (f->kind == PREDICT_COMMIT) hpc_buf_printf(out, "%s ", id);
-    if (f->kind == PREDICT_COMMIT) put_code(out, f->told->subject);
+    if (f->kind == PREDICT_COMMIT) put_code(out, f->prediction->subject);
     if (f->kind == PREDICT_FUNCTION) put_code(out, f->function[0] ? f->function : f->file);
     hpc_buf_printf(out, " | %s%s", percent,
-                   f->said->verdict == HPC_PERF_UNKNOWN ? ", uncertain" : "");
-    put_acknowledged(out, f->said);
+                   f->result->verdict == HPC_PERF_UNKNOWN ? ", uncertain" : "");
+    put_acknowledged(out, f->result);
     hpc_buf_text(out, " | ");
-    if (f->said->why_n > 0) put_why(out, &f->said->why[0]);
+    if (f->result->why_n > 0) put_why(out, &f->result->why[0]);
     hpc_buf_text(out, " |\n");
 }
 
@@ -98,7 +98,7 @@ static void put_table(hpc_buf *out, const predict_report *r)
         hpc_buf_printf(out, "\nand %lld more.\n", (long long)(r->findings_n - ROWS));
 }
 
-static void put_said(hpc_buf *out, const hpc_perf_said *s)
+static void put_said(hpc_buf *out, const hpc_perf_result *s)
 {
     char percent[16];
     predict_percent(percent, s->p[HPC_PERF_SLOWER]);
@@ -118,17 +118,17 @@ static void put_commit(hpc_buf *out, const hpc_perf_prediction *p, int64_t k)
     predict_id(id, &p->commit[k].head);
     hpc_buf_printf(out, "- %s ", id);
     put_code(out, p->commit[k].subject);
-    put_said(out, &p->commit[k].said);
+    put_said(out, &p->commit[k].result);
 }
 
 static void put_function(hpc_buf *out, const hpc_perf_prediction *p, int64_t k)
 {
-    const hpc_perf_told_function *f = &p->range.function[k];
+    const hpc_perf_function_prediction *f = &p->range.function[k];
     hpc_buf_text(out, "- ");
     put_code(out, f->name[0] ? f->name : "(outside functions)");
     hpc_buf_text(out, " in ");
     put_code(out, f->file);
-    put_said(out, &f->said);
+    put_said(out, &f->result);
 }
 
 /* As many as leave room for what follows. */

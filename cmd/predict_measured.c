@@ -9,7 +9,7 @@ static void put_culprit(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf
                         const hpc_perf_prediction *p)
 {
     char id[13], before[13];
-    const hpc_perf_told *t = hpc_perf_measured_commit(m, p, c->to);
+    const hpc_perf_change_prediction *t = hpc_perf_measured_commit(m, p, c->to);
     predict_id(id, &m->point[c->to]);
     predict_id(before, &m->point[c->from]);
     hpc_buf_printf(out, "  %s by %.1f %% (%s): ", hpc_history_label_name(c->label),
@@ -19,10 +19,10 @@ static void put_culprit(hpc_buf *out, const hpc_perf_measured *m, const hpc_perf
     else
         hpc_buf_printf(out, "one or more of %lld commits: %s..%s\n", (long long)(c->to - c->from),
                        before, id);
-    hpc_buf_printf(out, "      predicted: %s%s\n", hpc_perf_verdict_name(t->said.verdict),
+    hpc_buf_printf(out, "      predicted: %s%s\n", hpc_perf_verdict_name(t->result.verdict),
                    c->bisected ? "; found by bisecting" : "");
-    if (c->to == c->from + 1 && t->said.acknowledged)
-        hpc_buf_printf(out, "      acknowledged: %s\n", t->said.acknowledged);
+    if (c->to == c->from + 1 && t->result.acknowledged)
+        hpc_buf_printf(out, "      acknowledged: %s\n", t->result.acknowledged);
 }
 
 static void put_saved(hpc_buf *out, const hpc_perf_measured *m)
@@ -74,7 +74,7 @@ void predict_put_measured_json(hpc_json_out *w, const hpc_perf_measured *m,
     hpc_json_open(w, "changes", '[');
     for (int64_t k = 0; k < m->n; k++) {
         const hpc_perf_culprit *c = &m->item[k];
-        const hpc_perf_told *t = hpc_perf_measured_commit(m, p, c->to);
+        const hpc_perf_change_prediction *t = hpc_perf_measured_commit(m, p, c->to);
         hpc_json_open(w, NULL, '{');
         put_id(w, "commit", &m->point[c->to]);
         put_id(w, "base", &m->point[c->from]);
@@ -83,7 +83,7 @@ void predict_put_measured_json(hpc_json_out *w, const hpc_perf_measured *m,
         hpc_json_put_text(w, "verdict", hpc_history_label_name(c->label));
         hpc_json_put_real(w, "change", c->change);
         hpc_json_put_text(w, "metric", c->metric);
-        hpc_json_put_text(w, "predicted", hpc_perf_verdict_name(t->said.verdict));
+        hpc_json_put_text(w, "predicted", hpc_perf_verdict_name(t->result.verdict));
         hpc_json_put_bool(w, "bisected", c->bisected);
         hpc_json_close(w, '}');
     }

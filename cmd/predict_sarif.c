@@ -21,7 +21,7 @@ static void put_fingerprint(hpc_json_out *w, const predict_finding *f)
 {
     hpc_buf text = {0};
     char hex[41], hash[17];
-    hpc_git_id_text(hex, &f->told->head);
+    hpc_git_id_text(hex, &f->prediction->head);
     hpc_buf_printf(&text, "%s\n%s\n%s\n%s", rules[f->kind].id, f->kind == PREDICT_COMMIT ? hex : "",
                    f->file, f->function);
     if (text.failed < 0) w->buf->failed = text.failed;
@@ -49,7 +49,7 @@ static void put_location(hpc_json_out *w, const predict_finding *f)
     hpc_json_close(w, ']');
 }
 
-static void put_suppression(hpc_json_out *w, const hpc_perf_said *s)
+static void put_suppression(hpc_json_out *w, const hpc_perf_result *s)
 {
     if (!s->acknowledged) return;
     hpc_json_open(w, "suppressions", '[');
@@ -67,12 +67,12 @@ static void put_result(hpc_json_out *w, const predict_finding *f)
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "ruleId", rules[f->kind].id);
     hpc_json_put_int(w, "ruleIndex", f->kind);
-    hpc_json_put_text(w, "level", f->said->level == HPC_PERF_FAIL ? "error" : "warning");
-    hpc_json_put_real(w, "rank", 100 * f->said->p[HPC_PERF_SLOWER]);
+    hpc_json_put_text(w, "level", f->result->level == HPC_PERF_FAIL ? "error" : "warning");
+    hpc_json_put_real(w, "rank", 100 * f->result->p[HPC_PERF_SLOWER]);
     sarif_put_message(w, "message", text.data ? text.data : "");
     put_location(w, f);
     put_fingerprint(w, f);
-    put_suppression(w, f->said);
+    put_suppression(w, f->result);
     hpc_json_close(w, '}');
     hpc_buf_release(&text);
 }

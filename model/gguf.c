@@ -72,7 +72,7 @@ const model_gguf_type *model_gguf_type_of(hpc_dtype dtype)
 }
 
 /* Bytes of a number; 0: a string, a list or no kind. */
-size_t model_gguf_kind_bytes(int kind)
+static size_t kind_bytes(int kind)
 {
     static const uint8_t bytes[HPC_GGUF_KIND_N] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return kind >= 0 && kind < HPC_GGUF_KIND_N ? bytes[kind] : 0;
@@ -162,7 +162,7 @@ static int read_list(hpc_gguf_value *v, reader *r)
     if (item == HPC_GGUF_LIST)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: %s: lists of lists are not supported", r->g->path,
                      r->where));
-    size_t least = item == HPC_GGUF_TEXT ? sizeof n : model_gguf_kind_bytes((int)item);
+    size_t least = item == HPC_GGUF_TEXT ? sizeof n : kind_bytes((int)item);
     if (n > (r->n - r->at) / least) TRY(bad(r, "it has more items than fit into the file"));
     v->item = (int)item;
     v->n = (int64_t)n;
@@ -185,7 +185,7 @@ static int read_value(hpc_gguf_value *v, reader *r)
     if (kind >= HPC_GGUF_KIND_N) TRY(bad(r, "its value has an unknown type"));
     v->kind = (int)kind;
     if (kind == HPC_GGUF_LIST) return read_list(v, r);
-    bytes = model_gguf_kind_bytes(v->kind);
+    bytes = kind_bytes(v->kind);
     if (kind == HPC_GGUF_TEXT) TRY(take_number(&bytes, r, sizeof bytes));
     TRY(take((const uint8_t **)&v->data, r, bytes));
     v->bytes = (size_t)bytes;

@@ -350,7 +350,7 @@ void model_gguf_put_int(model_gguf_list *l, const char *key, int64_t value)
     model_gguf_put(l, key, HPC_GGUF_U32, &x, sizeof x);
 }
 
-void model_gguf_put_real(model_gguf_list *l, const char *key, double value)
+static void put_real(model_gguf_list *l, const char *key, double value)
 {
     float x = (float)value;
     model_gguf_put(l, key, HPC_GGUF_F32, &x, sizeof x);
@@ -369,21 +369,21 @@ static void put_rope(model_gguf_list *l, const hpc_model_config *c)
     const hpc_rope_config *r = &c->rope;
     if (c->position != HPC_ROTARY) return;
     model_gguf_put_int(l, ".rope.dimension_count", 2 * hpc_rope_frequencies_n(c));
-    model_gguf_put_real(l, ".rope.freq_base", r->theta);
+    put_real(l, ".rope.freq_base", r->theta);
     if (r->scaling == HPC_ROPE_LINEAR || r->scaling == HPC_ROPE_YARN) {
         bool linear = r->scaling == HPC_ROPE_LINEAR;
         model_gguf_put_text(l, ".rope.scaling.type", linear ? "linear" : "yarn");
-        model_gguf_put_real(l, ".rope.scaling.factor", r->factor);
+        put_real(l, ".rope.scaling.factor", r->factor);
     }
     if (r->scaling == HPC_ROPE_YARN) {
         model_gguf_put_int(l, ".rope.scaling.original_context_length", r->original);
-        if (r->high != 32) model_gguf_put_real(l, ".rope.scaling.yarn_beta_fast", r->high);
-        if (r->low != 1) model_gguf_put_real(l, ".rope.scaling.yarn_beta_slow", r->low);
+        if (r->high != 32) put_real(l, ".rope.scaling.yarn_beta_fast", r->high);
+        if (r->low != 1) put_real(l, ".rope.scaling.yarn_beta_slow", r->low);
     }
     if (r->scaling == HPC_ROPE_LLAMA3) {
-        model_gguf_put_real(l, "hpccoder.rope.factor", r->factor);
-        model_gguf_put_real(l, "hpccoder.rope.low", r->low);
-        model_gguf_put_real(l, "hpccoder.rope.high", r->high);
+        put_real(l, "hpccoder.rope.factor", r->factor);
+        put_real(l, "hpccoder.rope.low", r->low);
+        put_real(l, "hpccoder.rope.high", r->high);
         model_gguf_put_int(l, "hpccoder.rope.original", r->original);
     }
 }
@@ -405,10 +405,10 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
     model_gguf_put_int(l, ".attention.key_length", width);
     model_gguf_put_int(l, ".attention.value_length", width);
     if (c->window > 0) model_gguf_put_int(l, ".attention.sliding_window", c->window);
-    model_gguf_put_real(l,
-                        c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"
-                                           : ".attention.layer_norm_epsilon",
-                        c->norm_eps);
+    put_real(l,
+             c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"
+                                : ".attention.layer_norm_epsilon",
+             c->norm_eps);
     put_rope(l, c);
     if (a->own_head) model_gguf_put_bool(l, ".use_parallel_residual", c->parallel);
     if (a->act_too) model_gguf_put_text(l, "hpccoder.hidden_act", model_act_name(c->act));

@@ -230,7 +230,6 @@ void model_gguf_put_list(model_gguf_list *l, const char *key, int item, int64_t 
                          size_t bytes);
 void model_gguf_put_text(model_gguf_list *l, const char *key, const char *text);
 void model_gguf_put_int(model_gguf_list *l, const char *key, int64_t value); /* u32 */
-void model_gguf_put_real(model_gguf_list *l, const char *key, double value); /* f32 */
 void model_gguf_put_bool(model_gguf_list *l, const char *key, bool value);
 void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c);
 /* Adds the tokenizer's keys and its file; without o->tokenizer, tokenizer.ggml.model "none". */

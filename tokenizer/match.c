@@ -127,11 +127,6 @@ int tokenizer_matcher_add(tokenizer_matcher *m, const char *word, size_t n, int3
     return HPC_OK;
 }
 
-int64_t tokenizer_matcher_n(const tokenizer_matcher *m)
-{
-    return m->words;
-}
-
 size_t tokenizer_matcher_longest(const tokenizer_matcher *m)
 {
     return m->longest;

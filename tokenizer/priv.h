@@ -96,7 +96,6 @@ int tokenizer_matcher_create(tokenizer_matcher **out);
 void tokenizer_matcher_free(tokenizer_matcher *m);
 /* Adds a word, not empty; of equal words, the last is kept. */
 int tokenizer_matcher_add(tokenizer_matcher *m, const char *word, size_t n, int32_t id);
-int64_t tokenizer_matcher_n(const tokenizer_matcher *m); /* number of words */
 /* Length of the longest word that starts at text[at]; 0: none. */
 size_t tokenizer_matcher_at(int32_t *id, const tokenizer_matcher *m, const char *text, size_t n,
                             size_t at);

@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
-    [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
-    [HPC_GRAMMAR_DIRECTIVE] = &grammar_directive_kind,
-    [HPC_GRAMMAR_JSON] = &grammar_json_kind,
-    [HPC_GRAMMAR_ANY] = &grammar_any_kind,
-};
 enum { MASKS = 64, MASKS_MOST = 1 << 20, OWED_MOST = 1024, NAMES_MOST = UINT16_MAX };
 
 typedef struct mask {
@@ -78,11 +72,18 @@ static uint32_t any_of_all(const grammar_state *s, size_t most)
     return BYTE_ANY;
 }
 
-const grammar_kind grammar_any_kind = {.name = "text",
-                                       .start = any_start,
-                                       .step = any_step,
-                                       .may_end = any_may_end,
-                                       .any_of = any_of_all};
+static const grammar_kind any_kind = {.name = "text",
+                                      .start = any_start,
+                                      .step = any_step,
+                                      .may_end = any_may_end,
+                                      .any_of = any_of_all};
+
+static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
+    [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
+    [HPC_GRAMMAR_DIRECTIVE] = &grammar_directive_kind,
+    [HPC_GRAMMAR_JSON] = &grammar_json_kind,
+    [HPC_GRAMMAR_ANY] = &any_kind,
+};
 
 static const grammar_kind *kind_of(const hpc_grammar_rule *r)
 {

@@ -93,8 +93,7 @@ typedef struct grammar_kind {
      * these classes only are accepted without a search. 0 is always valid. */
     uint32_t (*any_of)(const grammar_state *s, size_t most);
 } grammar_kind;
-extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind,
-    grammar_any_kind;
+extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind;
 /* As `start`, for kinds that treat a prefix like other text. */
 size_t grammar_step_all(grammar_state *s, const grammar_kind *k, const char *text, size_t n);
 

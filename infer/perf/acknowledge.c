@@ -86,12 +86,12 @@ out:
     return rc;
 }
 
-int perf_acks_trailer(hpc_perf_told *c, hpc_perf_prediction *p, const char *message)
+int perf_acks_trailer(hpc_perf_change_prediction *c, hpc_perf_prediction *p, const char *message)
 {
     char line[LINE_BYTES], hex[41];
     int rc = HPC_OK;
     message = take_line(line, message); /* the subject is no place for it */
-    while (message && !c->said.acknowledged) {
+    while (message && !c->result.acknowledged) {
         message = take_line(line, message);
         if (strncasecmp(line, TRAILER, sizeof TRAILER - 1) != 0) continue;
         const char *reason = line + sizeof TRAILER - 1;
@@ -102,8 +102,8 @@ int perf_acks_trailer(hpc_perf_told *c, hpc_perf_prediction *p, const char *mess
                             hex));
             continue;
         }
-        c->said.acknowledged = perf_clean(p->arena, reason, strlen(reason));
-        TRY(c->said.acknowledged ? HPC_OK : HPC_E_NOMEM);
+        c->result.acknowledged = perf_clean(p->arena, reason, strlen(reason));
+        TRY(c->result.acknowledged ? HPC_OK : HPC_E_NOMEM);
     }
 out:
     return rc;
@@ -129,63 +129,63 @@ static bool names_path(const perf_ack *a, const char *path, const char *function
     return strncmp(path, a->what, n) == 0 && n > 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-static bool names_function(const perf_ack *a, const hpc_perf_told_function *f)
+static bool names_function(const perf_ack *a, const hpc_perf_function_prediction *f)
 {
     return names_path(a, f->file, f->name) || names_path(a, f->base_file, f->name);
 }
 
-static void acknowledge(hpc_perf_said *s, const char *reason)
+static void acknowledge(hpc_perf_result *s, const char *reason)
 {
     if (s->acknowledged) return;
     s->acknowledged = reason;
     s->by_file = true;
 }
 
-static void apply_line(perf_ack *a, hpc_perf_told *t, bool commit)
+static void apply_line(perf_ack *a, hpc_perf_change_prediction *t, bool commit)
 {
     if (commit && names_commit(a, &t->head)) {
         a->used = true;
-        acknowledge(&t->said, a->reason);
+        acknowledge(&t->result, a->reason);
     }
     for (int64_t k = 0; k < t->n; k++) {
         if (!names_function(a, &t->function[k])) continue;
         a->used = true;
-        acknowledge(&t->function[k].said, a->reason);
+        acknowledge(&t->function[k].result, a->reason);
     }
 }
 
 /* All functions that are at its level are; or, if none is, all that there are. */
-static void apply_functions(hpc_perf_told *t)
+static void apply_functions(hpc_perf_change_prediction *t)
 {
     const char *reason = NULL;
     bool any = false;
-    for (int64_t k = 0; k < t->n; k++) any = any || t->function[k].said.level > HPC_PERF_NONE;
+    for (int64_t k = 0; k < t->n; k++) any = any || t->function[k].result.level > HPC_PERF_NONE;
     for (int64_t k = 0; k < t->n; k++) {
-        const hpc_perf_said *s = &t->function[k].said;
+        const hpc_perf_result *s = &t->function[k].result;
         if (any && s->level == HPC_PERF_NONE) continue;
         if (!s->acknowledged) return;
         if (!reason) reason = s->acknowledged;
     }
-    if (reason) acknowledge(&t->said, reason);
+    if (reason) acknowledge(&t->result, reason);
 }
 
 /* Some commit at a level, and all of them acknowledged. */
 static void apply_commits(hpc_perf_prediction *p)
 {
-    const hpc_perf_said *first = NULL;
+    const hpc_perf_result *first = NULL;
     for (int64_t k = 0; k < p->n; k++) {
-        const hpc_perf_said *s = &p->commit[k].said;
+        const hpc_perf_result *s = &p->commit[k].result;
         if (s->level == HPC_PERF_NONE) continue;
         if (!s->acknowledged) return;
         if (!first) first = s;
     }
-    if (!first || p->range.said.acknowledged) return;
-    p->range.said.acknowledged = first->acknowledged;
-    p->range.said.by_file = first->by_file;
+    if (!first || p->range.result.acknowledged) return;
+    p->range.result.acknowledged = first->acknowledged;
+    p->range.result.by_file = first->by_file;
 }
 
 /* An acknowledgement of a commit outside of the range is merely old. */
-static int tell_unused(const perf_acks *acks, hpc_perf_prediction *p, hpc_git *g)
+static int report_unused(const perf_acks *acks, hpc_perf_prediction *p, hpc_git *g)
 {
     int rc = HPC_OK;
     for (int64_t k = 0; k < acks->n; k++) {
@@ -213,7 +213,7 @@ int perf_acks_apply(perf_acks *acks, hpc_perf_prediction *p, hpc_git *g)
     for (int64_t i = 0; i < p->n; i++) apply_functions(&p->commit[i]);
     apply_functions(&p->range);
     apply_commits(p);
-    TRY(tell_unused(acks, p, g));
+    TRY(report_unused(acks, p, g));
 out:
     return rc;
 }

@@ -66,8 +66,8 @@ static int read_pragma(perf_scan *x, int64_t lo, int64_t hi)
         closes |= x->fortran && i <= lo + 1 && t->n >= 3 &&
                   strncasecmp(x->s->text.data + t->at, "end", 3) == 0;
         int kind = kind_of(x->s->text.data + t->at, t->n);
-        bool told = kind >= 0 && (!closes || kind == HPC_PERF_NOWAIT);
-        if (told) TRY(perf_event_add(x, (hpc_perf_event_kind)kind, i));
+        bool counts = kind >= 0 && (!closes || kind == HPC_PERF_NOWAIT);
+        if (counts) TRY(perf_event_add(x, (hpc_perf_event_kind)kind, i));
     }
 out:
     return rc;

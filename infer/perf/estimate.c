@@ -27,8 +27,8 @@ double perf_score(const perf_scorer *s, perf_question q, const perf_view *v)
     return v->firm * ((1 - s->share) * line + s->share * trees);
 }
 
-void perf_score_explain(double *contribution, const perf_scorer *s, perf_question q,
-                        const perf_view *v)
+static void explain_score(double *contribution, const perf_scorer *s, perf_question q,
+                          const perf_view *v)
 {
     for (int i = 0; i < PERF_WIDTH; i++)
         contribution[i] += v->firm * (1 - s->share) * s->line.weight[i] * v->z[i];
@@ -94,7 +94,7 @@ static void look_outside(hpc_perf_estimate *e, const hpc_perf_model *m, const hp
 }
 
 /* Where nothing that is compiled differs: as sure as can be without a proof. */
-static void say_nothing_differs(hpc_perf_estimate *e)
+static void set_nothing_differs(hpc_perf_estimate *e)
 {
     e->p[HPC_PERF_SLOWER] = e->p[HPC_PERF_FASTER] = 0.005;
     e->p[HPC_PERF_SAME] = 0.99;
@@ -123,7 +123,7 @@ void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
     memset(out, 0, sizeof *out);
     x = as_learnt(&room, m, x);
     if (hpc_perf_nothing_differs(x)) {
-        say_nothing_differs(out);
+        set_nothing_differs(out);
         return;
     }
     for (int q = 0; q < PERF_QUESTIONS; q++) {
@@ -132,7 +132,7 @@ void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
         for (int k = 0; k < m->folds; k++) {
             score[q][k] = perf_score(&m->member[k][q], (perf_question)q, &v);
             mean[q] += score[q][k] / m->folds;
-            perf_score_explain(contribution[q], &m->member[k][q], (perf_question)q, &v);
+            explain_score(contribution[q], &m->member[k][q], (perf_question)q, &v);
         }
         p[q] = perf_sigmoid(m->intercept[q] + m->slope[q] * mean[q]);
     }

@@ -75,7 +75,7 @@ void perf_sums_add(perf_sums *to, const perf_sums *s);
 void perf_sums_vector(hpc_perf_vector *out, const perf_sums *s);
 bool perf_feature_is_special(int feature, perf_special *which);
 /* phrase.c: "30 tokens of code added", "more calls of other functions (+3)". */
-int perf_feature_say(hpc_buf *out, int feature, double value);
+int perf_feature_put(hpc_buf *out, int feature, double value);
 
 /* view.c: prior expectation without a model. 1: slower, -1: faster, 0: neither. */
 int perf_expected_effect(int feature, double value);

@@ -37,8 +37,8 @@ int gather_language_put(gather_language *t, hpc_perf_examples *x)
     hpc_assert(t->first + t->n == x->n);
     TRY(hpc_perf_language_run(t->l));
     for (int64_t k = 0; k < t->n; k++) {
-        hpc_perf_language_said j;
-        hpc_perf_language_judge(&j, t->l, t->commit[k]);
+        hpc_perf_language_result j;
+        hpc_perf_language_result_of(&j, t->l, t->commit[k]);
         hpc_perf_language_put(&x->item[t->first + k].x, j.known ? j.logp : NULL);
     }
 out:

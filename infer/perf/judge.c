@@ -7,7 +7,7 @@
 
 #include "infer/perf/judge_priv.h"
 
-const char *hpc_perf_rival_name(hpc_perf_rival r)
+const char *hpc_perf_method_name(hpc_perf_method r)
 {
     static const char *const names[] = {"learner", "majority", "size of the diff", "bag of tokens"};
     return names[r];
@@ -21,14 +21,14 @@ typedef struct trial {
     hpc_perf_judgement *out;
     int64_t *train, *test; /* places */
     int64_t train_n, test_n;
-    bool *told; /* of each example */
-    judge_said *said[HPC_PERF_RIVALS];
+    bool *is_predicted; /* by example */
+    judge_prediction *predicted[HPC_PERF_METHODS];
 } trial;
 
 /* ---- one split ----------------------------------------------------------------------------------
  */
 
-static int learner_says(trial *t)
+static int predict_learner(trial *t)
 {
     hpc_perf_example *e = hpc_alloc((size_t)t->train_n + 1, sizeof *e);
     hpc_perf_model *m = NULL;
@@ -38,7 +38,7 @@ static int learner_says(trial *t)
     TRY(hpc_perf_learn(&m, e, t->train_n, &t->rule->learn));
     for (int64_t k = 0; k < t->test_n; k++) {
         hpc_perf_estimate y;
-        judge_said *s = &t->said[HPC_PERF_LEARNER][t->test[k]];
+        judge_prediction *s = &t->predicted[HPC_PERF_LEARNER][t->test[k]];
         hpc_perf_estimate_find(&y, m, &t->e[t->test[k]].x);
         memcpy(s->p, y.p, sizeof s->p);
         s->verdict = y.verdict;
@@ -55,15 +55,16 @@ static int run(trial *t)
     judge_set train = {t->e, t->bag, t->train, t->train_n};
     judge_set test = {t->e, t->bag, t->test, t->test_n};
     int rc = HPC_OK;
-    rc = learner_says(t);
+    rc = predict_learner(t);
     if (rc == HPC_E_ARG) {
         hpc_error_clear();
         return 0;
     }
     TRY(rc);
-    for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
-        if (t->out->has[r]) TRY(judge_rival_say(t->said[r], (hpc_perf_rival)r, &train, &test));
-    for (int64_t k = 0; k < t->test_n; k++) t->told[t->test[k]] = true;
+    for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_METHODS; r++)
+        if (t->out->has[r])
+            TRY(judge_baseline_predict(t->predicted[r], (hpc_perf_method)r, &train, &test));
+    for (int64_t k = 0; k < t->test_n; k++) t->is_predicted[t->test[k]] = true;
     rc = 1;
 out:
     return rc;
@@ -163,13 +164,13 @@ static int prepare(trial *t)
     int rc = HPC_OK;
     t->train = hpc_alloc(n, sizeof *t->train);
     t->test = hpc_alloc(n, sizeof *t->test);
-    t->told = hpc_alloc(n, sizeof *t->told);
-    if (!t->train || !t->test || !t->told) TRY(HPC_E_NOMEM);
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) {
+    t->is_predicted = hpc_alloc(n, sizeof *t->is_predicted);
+    if (!t->train || !t->test || !t->is_predicted) TRY(HPC_E_NOMEM);
+    for (int r = 0; r < HPC_PERF_METHODS; r++) {
         t->out->has[r] = r != HPC_PERF_BAG || t->bag;
-        t->said[r] = hpc_alloc(n, sizeof *t->said[r]);
-        if (!t->said[r]) TRY(HPC_E_NOMEM);
-        for (int64_t k = 0; k < t->n; k++) t->said[r][k].verdict = HPC_PERF_UNKNOWN;
+        t->predicted[r] = hpc_alloc(n, sizeof *t->predicted[r]);
+        if (!t->predicted[r]) TRY(HPC_E_NOMEM);
+        for (int64_t k = 0; k < t->n; k++) t->predicted[r][k].verdict = HPC_PERF_UNKNOWN;
     }
 out:
     return rc;
@@ -179,13 +180,13 @@ out:
 static int figure(trial *t)
 {
     hpc_perf_verdict *label = hpc_alloc((size_t)t->n + 1, sizeof *label);
-    const judge_said *said[HPC_PERF_RIVALS] = {0};
+    const judge_prediction *predicted[HPC_PERF_METHODS] = {0};
     int64_t n = 0, *group = hpc_alloc((size_t)t->n + 1, sizeof *group);
     int rc = HPC_OK;
     if (!label || !group) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->n; k++) {
-        if (!t->told[k]) continue;
-        for (int r = 0; r < HPC_PERF_RIVALS; r++) t->said[r][n] = t->said[r][k];
+        if (!t->is_predicted[k]) continue;
+        for (int r = 0; r < HPC_PERF_METHODS; r++) t->predicted[r][n] = t->predicted[r][k];
         group[n] = t->e[k].group;
         t->out->n[t->e[k].label]++;
         label[n++] = t->e[k].label;
@@ -196,8 +197,8 @@ static int figure(trial *t)
                      t->rule->split == HPC_PERF_BY_GROUP  ? "without one repository"
                      : t->rule->split == HPC_PERF_BY_TIME ? "without the last part of the time"
                                                           : "without the test examples"));
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) said[r] = t->said[r];
-    TRY(judge_figures(t->out, label, group, said, n, t->rule->resamples, t->rule->seed));
+    for (int r = 0; r < HPC_PERF_METHODS; r++) predicted[r] = t->predicted[r];
+    TRY(judge_figures(t->out, label, group, predicted, n, t->rule->resamples, t->rule->seed));
 out:
     hpc_free(label);
     hpc_free(group);
@@ -218,7 +219,7 @@ int hpc_perf_judge(hpc_perf_judgement *out, const hpc_perf_example *e, const hpc
 out:
     hpc_free(t.train);
     hpc_free(t.test);
-    hpc_free(t.told);
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) hpc_free(t.said[r]);
+    hpc_free(t.is_predicted);
+    for (int r = 0; r < HPC_PERF_METHODS; r++) hpc_free(t.predicted[r]);
     return rc < 0 ? rc : HPC_OK;
 }

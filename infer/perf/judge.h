@@ -35,14 +35,14 @@ void hpc_perf_bag_release(hpc_perf_bag *b);
  * for the question of effect, and shares for the direction. BAG: logistic regression on words for
  * both questions of the learner: how often a word is touched, and how often it is added minus
  * removed. Folds of the training part choose its regularization. */
-typedef enum hpc_perf_rival {
+typedef enum hpc_perf_method {
     HPC_PERF_LEARNER,
     HPC_PERF_MAJORITY,
     HPC_PERF_DIFF_SIZE,
     HPC_PERF_BAG,
-    HPC_PERF_RIVALS
-} hpc_perf_rival;
-const char *hpc_perf_rival_name(hpc_perf_rival r);
+    HPC_PERF_METHODS
+} hpc_perf_method;
+const char *hpc_perf_method_name(hpc_perf_method r);
 
 /* ---- figures of quality
  * -------------------------------------------------------------------------- */
@@ -88,10 +88,10 @@ typedef struct hpc_perf_judgement {
     int64_t n[3];     /* tested examples of each label */
     int64_t groups;   /* repositories with tested examples */
     int64_t left_out; /* repositories without: the rest was too small for training */
-    bool has[HPC_PERF_RIVALS];
-    hpc_perf_interval figure[HPC_PERF_RIVALS][HPC_PERF_FIGURES];
+    bool has[HPC_PERF_METHODS];
+    hpc_perf_interval figure[HPC_PERF_METHODS][HPC_PERF_FIGURES];
     /* Learner minus baseline, over the same commits. */
-    hpc_perf_interval ahead[HPC_PERF_RIVALS][HPC_PERF_FIGURES];
+    hpc_perf_interval ahead[HPC_PERF_METHODS][HPC_PERF_FIGURES];
 } hpc_perf_judgement;
 /* bag: one per example; NULL: without the baseline BAG. HPC_E_ARG: no split leaves enough examples
  * for training. */

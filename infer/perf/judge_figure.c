@@ -24,13 +24,13 @@ typedef enum order { SLOWER, CHANGED, SURE, CALLED, ORDERS } order;
 typedef struct figures {
     const hpc_perf_verdict *label;
     const int64_t *group;
-    const judge_said *said;
+    const judge_prediction *predicted;
     int64_t n;
     int64_t *by[ORDERS]; /* places, the largest first */
     bool *called;        /* slower, for F1 */
 } figures;
 
-static hpc_perf_verdict most_probable(const judge_said *s)
+static hpc_perf_verdict most_probable(const judge_prediction *s)
 {
     hpc_perf_verdict most = HPC_PERF_SAME;
     for (int v = 0; v < 3; v++)
@@ -40,7 +40,7 @@ static hpc_perf_verdict most_probable(const judge_said *s)
 
 static double key(const figures *f, order o, int64_t k)
 {
-    const judge_said *s = &f->said[k];
+    const judge_prediction *s = &f->predicted[k];
     return o == CHANGED ? 1 - s->p[HPC_PERF_SAME]
            : o == SURE  ? s->p[most_probable(s)]
                         : s->p[HPC_PERF_SLOWER];
@@ -85,7 +85,7 @@ static double calibration(const figures *f, const double *w)
     for (int64_t i = 0; i < f->n; i++) {
         int64_t k = f->by[SURE][i];
         p += w[k] * key(f, SURE, k);
-        right += w[k] * (most_probable(&f->said[k]) == f->label[k]);
+        right += w[k] * (most_probable(&f->predicted[k]) == f->label[k]);
         seen += w[k];
         if (seen < all * bin / BINS && i + 1 < f->n) continue;
         sum += fabs(p - right);
@@ -97,14 +97,14 @@ static double calibration(const figures *f, const double *w)
 
 static void once(double out[HPC_PERF_FIGURES], const figures *f, const double *w)
 {
-    double all = 0, right = 0, said = 0, sure = 0, alarms = 0, missed = 0;
+    double all = 0, right = 0, predicted = 0, sure = 0, alarms = 0, missed = 0;
     double slower = 0, called = 0, both = 0;
     for (int64_t k = 0; k < f->n; k++) {
-        hpc_perf_verdict label = f->label[k], v = f->said[k].verdict;
+        hpc_perf_verdict label = f->label[k], v = f->predicted[k].verdict;
         bool is = label == HPC_PERF_SLOWER;
         all += w[k];
-        right += w[k] * (most_probable(&f->said[k]) == label);
-        said += w[k] * (v != HPC_PERF_UNKNOWN);
+        right += w[k] * (most_probable(&f->predicted[k]) == label);
+        predicted += w[k] * (v != HPC_PERF_UNKNOWN);
         sure += w[k] * (v == label);
         alarms += w[k] * (!is && v == HPC_PERF_SLOWER);
         missed += w[k] * (is && v == HPC_PERF_SAME);
@@ -117,8 +117,8 @@ static void once(double out[HPC_PERF_FIGURES], const figures *f, const double *w
     out[HPC_PERF_AUROC_SLOWER] = area(f, w, SLOWER);
     out[HPC_PERF_AUROC_CHANGED] = area(f, w, CHANGED);
     out[HPC_PERF_CALIBRATION] = calibration(f, w);
-    out[HPC_PERF_COVERAGE] = ratio(said, all);
-    out[HPC_PERF_SURE] = ratio(sure, said);
+    out[HPC_PERF_COVERAGE] = ratio(predicted, all);
+    out[HPC_PERF_SURE] = ratio(sure, predicted);
     out[HPC_PERF_FALSE_ALARM] = ratio(alarms, all - slower);
     out[HPC_PERF_MISSED] = ratio(missed, slower);
 }
@@ -146,7 +146,7 @@ static void call(figures *f)
 {
     double all = 0, sum = 0, best = 0;
     int64_t n = 0;
-    for (int64_t k = 0; k < f->n; k++) all += f->said[k].p[HPC_PERF_SLOWER];
+    for (int64_t k = 0; k < f->n; k++) all += f->predicted[k].p[HPC_PERF_SLOWER];
     for (int64_t i = 0; i < f->n; i++) {
         double p = key(f, CALLED, f->by[CALLED][i]);
         sum += p;
@@ -216,11 +216,11 @@ static void draw(double *w, int64_t n, uint64_t seed, int64_t round)
 }
 
 typedef struct drawn {
-    double value[HPC_PERF_RIVALS][HPC_PERF_FIGURES];
+    double value[HPC_PERF_METHODS][HPC_PERF_FIGURES];
 } drawn;
 
 /* Round 0 is the original set. */
-static int draw_all(drawn *d, figures f[HPC_PERF_RIVALS], const bool *has, int64_t rounds,
+static int draw_all(drawn *d, figures f[HPC_PERF_METHODS], const bool *has, int64_t rounds,
                     uint64_t seed)
 {
     int64_t n = f[HPC_PERF_LEARNER].n;
@@ -229,7 +229,7 @@ static int draw_all(drawn *d, figures f[HPC_PERF_RIVALS], const bool *has, int64
     for (int64_t k = 0; k < n; k++) w[k] = 1;
     for (int64_t i = 0; i < rounds; i++) {
         if (i > 0) draw(w, n, seed, i);
-        for (int r = 0; r < HPC_PERF_RIVALS; r++)
+        for (int r = 0; r < HPC_PERF_METHODS; r++)
             if (has[r]) once(d[i].value[r], &f[r], w);
     }
     hpc_free(w);
@@ -240,7 +240,7 @@ static int collect(hpc_perf_judgement *out, const drawn *d, int64_t rounds)
 {
     double *v = hpc_alloc((size_t)rounds + 1, sizeof *v);
     if (!v) return HPC_E_NOMEM;
-    for (int r = 0; r < HPC_PERF_RIVALS; r++)
+    for (int r = 0; r < HPC_PERF_METHODS; r++)
         for (int f = 0; out->has[r] && f < HPC_PERF_FIGURES; f++) {
             for (int64_t i = 1; i < rounds; i++) v[i - 1] = d[i].value[r][f];
             out->figure[r][f] = interval_of(d[0].value[r][f], v, rounds - 1);
@@ -254,21 +254,21 @@ static int collect(hpc_perf_judgement *out, const drawn *d, int64_t rounds)
 }
 
 int judge_figures(hpc_perf_judgement *out, const hpc_perf_verdict *label, const int64_t *group,
-                  const judge_said *said[HPC_PERF_RIVALS], int64_t n, int64_t resamples,
+                  const judge_prediction *predicted[HPC_PERF_METHODS], int64_t n, int64_t resamples,
                   uint64_t seed)
 {
-    figures f[HPC_PERF_RIVALS] = {0};
+    figures f[HPC_PERF_METHODS] = {0};
     drawn *d = hpc_alloc((size_t)resamples + 1, sizeof *d);
     int rc = HPC_OK;
     if (!d) TRY(HPC_E_NOMEM);
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) {
-        f[r] = (figures){.label = label, .group = group, .said = said[r], .n = n};
+    for (int r = 0; r < HPC_PERF_METHODS; r++) {
+        f[r] = (figures){.label = label, .group = group, .predicted = predicted[r], .n = n};
         TRY(prepare(&f[r]));
     }
     TRY(draw_all(d, f, out->has, resamples + 1, seed));
     TRY(collect(out, d, resamples + 1));
 out:
-    for (int r = 0; r < HPC_PERF_RIVALS; r++) release(&f[r]);
+    for (int r = 0; r < HPC_PERF_METHODS; r++) release(&f[r]);
     hpc_free(d);
     return rc;
 }

@@ -210,11 +210,12 @@ out:
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-void hpc_perf_language_judge(hpc_perf_language_said *out, const hpc_perf_language *l, int64_t i)
+void hpc_perf_language_result_of(hpc_perf_language_result *out, const hpc_perf_language *l,
+                                 int64_t i)
 {
     const commit_range *c = &l->commit[i];
     double sum[3] = {0}, weight = 0, all = 0;
-    *out = (hpc_perf_language_said){
+    *out = (hpc_perf_language_result){
         .function = l->opinion + c->first, .n = c->n, .left_out = c->left_out};
     for (int64_t k = 0; k < c->n; k++) {
         const hpc_perf_language_opinion *o = &out->function[k];
@@ -243,8 +244,8 @@ hpc_perf_language_counts hpc_perf_language_counts_of(const hpc_perf_language *l)
 {
     hpc_perf_language_counts out = {0};
     for (int64_t i = 0; i < l->commits_n; i++) {
-        hpc_perf_language_said j;
-        hpc_perf_language_judge(&j, l, i);
+        hpc_perf_language_result j;
+        hpc_perf_language_result_of(&j, l, i);
         out.left_out += j.left_out;
         for (int64_t k = 0; k < j.n; k++) {
             out.read += j.function[k].tokens > 0;

@@ -36,13 +36,13 @@ typedef struct hpc_perf_language_opinion { /* about a function */
     int64_t tokens;                        /* read; 0: left out */
     double logp[3];                        /* slower, same, faster */
 } hpc_perf_language_opinion;
-typedef struct hpc_perf_language_said { /* about a commit */
-    bool known;                         /* at least one function was read; else logp is unset */
+typedef struct hpc_perf_language_result { /* about a commit */
+    bool known;                           /* at least one function was read; else logp is unset */
     double logp[3];
     const hpc_perf_language_opinion *function; /* by weight; valid until the next add or clear */
     int64_t n;
     int64_t left_out; /* functions that differ but exceed the limits */
-} hpc_perf_language_said;
+} hpc_perf_language_result;
 
 typedef struct hpc_perf_language hpc_perf_language; /* one thread uses it at a time */
 /* Takes the classifier: hpc_perf_language_close closes it. After an error the caller keeps it.
@@ -56,7 +56,8 @@ int hpc_perf_language_add(hpc_perf_language *l, const hpc_perf_change *c);
 /* Classifies the functions of all added commits in batches. */
 int hpc_perf_language_run(hpc_perf_language *l);
 /* 0 <= i < commits added; after a run. */
-void hpc_perf_language_judge(hpc_perf_language_said *out, const hpc_perf_language *l, int64_t i);
+void hpc_perf_language_result_of(hpc_perf_language_result *out, const hpc_perf_language *l,
+                                 int64_t i);
 /* Sets the features language_changed and language_slower of a commit or function; logp NULL: to 0.
  * A learner (learn.h) may use opinions only of a model that was not trained on the labels of its
  * examples. Else it learns a confidence that the model does not have on new commits. */

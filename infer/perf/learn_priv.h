@@ -93,8 +93,6 @@ typedef struct perf_scorer {
     int trees;
 } perf_scorer;
 double perf_score(const perf_scorer *s, perf_question q, const perf_view *v);
-void perf_score_explain(double *contribution, const perf_scorer *s, perf_question q,
-                        const perf_view *v);
 
 enum { PERF_FOLDS_LEAST = 2, PERF_FOLDS = 6, PERF_METRIC = 64 };
 typedef struct perf_scored { /* an example, scored by the member that did not see it */

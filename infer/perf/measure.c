@@ -26,8 +26,8 @@ void hpc_perf_measured_release(hpc_perf_measured *m)
     *m = (hpc_perf_measured){0};
 }
 
-const hpc_perf_told *hpc_perf_measured_commit(const hpc_perf_measured *m,
-                                              const hpc_perf_prediction *p, int64_t k)
+const hpc_perf_change_prediction *hpc_perf_measured_commit(const hpc_perf_measured *m,
+                                                           const hpc_perf_prediction *p, int64_t k)
 {
     return k >= m->first ? &p->commit[k - m->first] : NULL;
 }
@@ -57,7 +57,7 @@ out:
 /* True if the change that leads to point k is predicted to be the same. */
 static bool is_same(const search *s, int64_t k)
 {
-    return hpc_perf_measured_commit(s->m, s->p, k)->said.verdict == HPC_PERF_SAME;
+    return hpc_perf_measured_commit(s->m, s->p, k)->result.verdict == HPC_PERF_SAME;
 }
 
 /* An end of the range, or of a stretch that is predicted to be the same. */
@@ -239,7 +239,7 @@ bool hpc_perf_measured_slower(const hpc_perf_measured *m, const hpc_perf_predict
         const hpc_perf_culprit *c = &m->item[k];
         if (c->label != HPC_HISTORY_SLOWER) continue;
         for (int64_t i = c->from + 1; i <= c->to; i++)
-            if (!hpc_perf_measured_commit(m, p, i)->said.acknowledged) return true;
+            if (!hpc_perf_measured_commit(m, p, i)->result.acknowledged) return true;
     }
     return false;
 }

@@ -47,8 +47,8 @@ int hpc_perf_measure(hpc_perf_measured *out, const hpc_perf_prediction *p,
                      const hpc_history_options *h);
 void hpc_perf_measured_release(hpc_perf_measured *m);
 /* The commit of point k; NULL: it precedes the range. */
-const hpc_perf_told *hpc_perf_measured_commit(const hpc_perf_measured *m,
-                                              const hpc_perf_prediction *p, int64_t k);
+const hpc_perf_change_prediction *hpc_perf_measured_commit(const hpc_perf_measured *m,
+                                                           const hpc_perf_prediction *p, int64_t k);
 /* True for a measured slow-down if a commit that may have caused it is not acknowledged. */
 bool hpc_perf_measured_slower(const hpc_perf_measured *m, const hpc_perf_prediction *p);
 /* Estimated seconds that points without a measurement saved; NAN: this call measured nothing. */

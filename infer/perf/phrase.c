@@ -6,7 +6,7 @@
 
 #include "infer/perf/feature_priv.h"
 
-static int say_work(hpc_buf *out, double value)
+static int put_work(hpc_buf *out, double value)
 {
     double size = (exp2(fabs(value)) - 1) / 100, ratio = exp(value < 0 ? -size : size);
     const char *by = "by a rough count of operations";
@@ -19,50 +19,50 @@ static int say_work(hpc_buf *out, double value)
                           ratio > 1 ? "more" : "less", by);
 }
 
-static int say_percent(hpc_buf *out, double share, const char *of)
+static int put_percent(hpc_buf *out, double share, const char *of)
 {
     if (share < 0.01) return hpc_buf_printf(out, "less than 1 %% %s", of);
     if (share > 0.995) return hpc_buf_printf(out, "all %s", of);
     return hpc_buf_printf(out, "%.0f %% %s", 100 * share, of);
 }
 
-static int say_count(hpc_buf *out, double value, const char *one, const char *many)
+static int put_count(hpc_buf *out, double value, const char *one, const char *many)
 {
     double n = fabs(round(value));
     return hpc_buf_printf(out, "%.0f %s", n, n == 1 ? one : many);
 }
 
-static int say_special(hpc_buf *out, perf_special which, const char *meaning, double value)
+static int put_special(hpc_buf *out, perf_special which, const char *meaning, double value)
 {
     double n = exp2(value) - 1;
     const char *as = strstr(meaning, ", as log2(1 + n)");
     switch (which) {
-    case PERF_WORK_CHANGE: return say_work(out, value);
+    case PERF_WORK_CHANGE: return put_work(out, value);
     case PERF_WORK_SHARE:
-        return say_percent(out, n / 1000,
+        return put_percent(out, n / 1000,
                            "of the work in the changed files is in functions that "
                            "changed, by a rough count of operations");
     case PERF_TOKENS_ADDED: return hpc_buf_printf(out, "%.0f tokens of code added", n);
     case PERF_TOKENS_REMOVED: return hpc_buf_printf(out, "%.0f tokens of code removed", n);
     case PERF_TOKENS_BEFORE:
         return hpc_buf_printf(out, "the changed functions and files have %.0f tokens of code", n);
-    case PERF_HEADERS: return say_percent(out, value, "of the change is in headers");
-    case PERF_CHANGED_INNER: return say_percent(out, value, "of the change is in loops");
+    case PERF_HEADERS: return put_percent(out, value, "of the change is in headers");
+    case PERF_CHANGED_INNER: return put_percent(out, value, "of the change is in loops");
     case PERF_HEAT_AROUND:
-        return say_percent(out, n / 1000,
+        return put_percent(out, n / 1000,
                            "of the measured cost is in files that changed outside of "
                            "functions");
     case PERF_HEAT_COST:
         return hpc_buf_printf(out, "costly operations %s where the program spends its time",
                               value > 0 ? "added" : "removed");
-    case PERF_BUILD_FILES: return say_count(out, n, "build file changed", "build files changed");
+    case PERF_BUILD_FILES: return put_count(out, n, "build file changed", "build files changed");
     case PERF_OTHER_FILES:
-        return say_count(out, n, "file that is not source code changed",
+        return put_count(out, n, "file that is not source code changed",
                          "files that are not source code changed");
     case PERF_SKIPPED:
-        return say_count(out, n, "changed file could not be read",
+        return put_count(out, n, "changed file could not be read",
                          "changed files could not be read");
-    case PERF_MODULES: return say_count(out, value, "submodule changed", "submodules changed");
+    case PERF_MODULES: return put_count(out, value, "submodule changed", "submodules changed");
     case PERF_NESTING:
         return hpc_buf_printf(out, "the deepest loop nest is %.0f %s", fabs(value),
                               value > 0 ? "deeper" : "less deep");
@@ -72,13 +72,13 @@ static int say_special(hpc_buf *out, perf_special which, const char *meaning, do
     }
 }
 
-int perf_feature_say(hpc_buf *out, int feature, double value)
+int perf_feature_put(hpc_buf *out, int feature, double value)
 {
     const char *meaning = hpc_perf_feature_at(feature)->meaning;
     const char *end = strstr(meaning, ", change");
     int n = (int)(end ? (size_t)(end - meaning) : strlen(meaning));
     perf_special which;
-    if (perf_feature_is_special(feature, &which)) return say_special(out, which, meaning, value);
+    if (perf_feature_is_special(feature, &which)) return put_special(out, which, meaning, value);
     if (!strstr(meaning, "log2"))
         return hpc_buf_printf(out, "%s %.*s (%+.0f)", value > 0 ? "more" : "fewer", n, meaning,
                               value);

@@ -53,7 +53,7 @@ out:
     return rc;
 }
 
-static int find_range(hpc_git_range *out, hpc_perf_told *range, hpc_git *g,
+static int find_range(hpc_git_range *out, hpc_perf_change_prediction *range, hpc_git *g,
                       const hpc_perf_predict_options *o)
 {
     const hpc_git_range_options options = {.first_parent = !o->all};
@@ -78,7 +78,8 @@ out:
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-static int read_message(hpc_perf_told *c, hpc_perf_prediction *p, hpc_git *g, hpc_buf *room)
+static int read_message(hpc_perf_change_prediction *c, hpc_perf_prediction *p, hpc_git *g,
+                        hpc_buf *room)
 {
     int rc;
     TRY(hpc_git_message(room, g, &c->head));
@@ -96,7 +97,8 @@ static int find_commits(hpc_perf_prediction *p, const hpc_git_range *r)
     if (!p->commit) return HPC_E_NOMEM;
     for (int64_t k = 0; k < r->n; k++) {
         const hpc_git_step *s = &r->item[k];
-        p->commit[k] = (hpc_perf_told){.base = s->parent, .head = s->id, .time = s->time};
+        p->commit[k] =
+            (hpc_perf_change_prediction){.base = s->parent, .head = s->id, .time = s->time};
         p->commit[k].parents = s->parents;
     }
     return HPC_OK;
@@ -104,8 +106,8 @@ static int find_commits(hpc_perf_prediction *p, const hpc_git_range *r)
 
 /* The language model classifies functions in batches, so all commits are added before the first
  * prediction. */
-static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const hpc_perf_model *m,
-                  const hpc_perf_predict_options *o)
+static int read_language(hpc_perf_prediction *p, perf_predictor *t, int64_t commits,
+                         const hpc_perf_model *m, const hpc_perf_predict_options *o)
 {
     hpc_perf_model_facts facts;
     int rc = HPC_OK;
@@ -122,22 +124,22 @@ static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const
     if (!o->language) goto out;
     t->language = o->language;
     hpc_perf_language_clear(t->language);
-    for (int64_t k = 0; k < commits; k++) TRY(perf_listen(&p->commit[k], t));
-    TRY(perf_listen(&p->range, t));
+    for (int64_t k = 0; k < commits; k++) TRY(perf_predictor_add(&p->commit[k], t));
+    TRY(perf_predictor_add(&p->range, t));
     TRY(hpc_perf_language_run(t->language));
 out:
     return rc;
 }
 
-static int tell_commits(hpc_perf_prediction *p, perf_teller *t, hpc_git *g, const hpc_git_range *r,
-                        const hpc_perf_predict_options *o)
+static int predict_commits(hpc_perf_prediction *p, perf_predictor *t, hpc_git *g,
+                           const hpc_git_range *r, const hpc_perf_predict_options *o)
 {
     hpc_buf room = {0};
     int rc = HPC_OK;
     for (; p->n < r->n; p->n++) {
-        hpc_perf_told *c = &p->commit[p->n];
+        hpc_perf_change_prediction *c = &p->commit[p->n];
         TRY(read_message(c, p, g, &room));
-        TRY(perf_tell(c, t));
+        TRY(perf_predict_change(c, t));
         if (o->progress) o->progress(o->user, p->n + 1, r->n);
     }
 out:
@@ -147,7 +149,7 @@ out:
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-static void set_level(hpc_perf_said *s, const hpc_perf_predict_options *o, hpc_perf_level most)
+static void set_level(hpc_perf_result *s, const hpc_perf_predict_options *o, hpc_perf_level most)
 {
     double p = s->p[HPC_PERF_SLOWER];
     s->level = HPC_PERF_NONE;
@@ -157,23 +159,23 @@ static void set_level(hpc_perf_said *s, const hpc_perf_predict_options *o, hpc_p
     if (s->level > most) s->level = most;
 }
 
-static void set_levels(hpc_perf_told *t, const hpc_perf_predict_options *o)
+static void set_levels(hpc_perf_change_prediction *t, const hpc_perf_predict_options *o)
 {
-    set_level(&t->said, o, HPC_PERF_FAIL);
-    for (int64_t k = 0; k < t->n; k++) set_level(&t->function[k].said, o, t->said.level);
+    set_level(&t->result, o, HPC_PERF_FAIL);
+    for (int64_t k = 0; k < t->n; k++) set_level(&t->function[k].result, o, t->result.level);
 }
 
-static void raise_level(hpc_perf_prediction *p, const hpc_perf_said *s)
+static void raise_level(hpc_perf_prediction *p, const hpc_perf_result *s)
 {
     if (!s->acknowledged && s->level > p->level) p->level = s->level;
 }
 
 static void decide(hpc_perf_prediction *p, const hpc_perf_predict_options *o)
 {
-    bool each = o->each || p->range.said.verdict == HPC_PERF_UNKNOWN;
+    bool each = o->each || p->range.result.verdict == HPC_PERF_UNKNOWN;
     p->level = HPC_PERF_NONE;
-    if (!o->each) raise_level(p, &p->range.said);
-    for (int64_t k = 0; k < p->n && each; k++) raise_level(p, &p->commit[k].said);
+    if (!o->each) raise_level(p, &p->range.result);
+    for (int64_t k = 0; k < p->n && each; k++) raise_level(p, &p->commit[k].result);
 }
 
 /* ---- acknowledgements ------------------------------------------------------------------------ */
@@ -223,22 +225,22 @@ int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model 
                      const hpc_perf_predict_options *o)
 {
     hpc_git_range r = {0};
-    perf_teller t = {0};
+    perf_predictor t = {0};
     int rc = HPC_E_NOMEM;
     *out = (hpc_perf_prediction){.arena = hpc_arena_create(0), .range = {.subject = ""}};
     if (!out->arena) goto out;
     TRY(find_range(&r, &out->range, g, o));
-    TRY(perf_teller_open(&t, g, m, o, out->arena));
+    TRY(perf_predictor_open(&t, g, m, o, out->arena));
     TRY(find_commits(out, &r));
-    TRY(listen(out, &t, r.n, m, o));
-    TRY(tell_commits(out, &t, g, &r, o));
-    TRY(perf_tell(&out->range, &t));
+    TRY(read_language(out, &t, r.n, m, o));
+    TRY(predict_commits(out, &t, g, &r, o));
+    TRY(perf_predict_change(&out->range, &t));
     for (int64_t k = 0; k < out->n; k++) set_levels(&out->commit[k], o);
     set_levels(&out->range, o);
     TRY(acknowledge(out, g, o));
     decide(out, o);
 out:
-    perf_teller_close(&t);
+    perf_predictor_close(&t);
     hpc_git_range_release(&r);
     if (rc < 0) hpc_perf_prediction_release(out);
     return rc;

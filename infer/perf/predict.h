@@ -18,51 +18,52 @@ extern "C" {
 typedef enum hpc_perf_level { HPC_PERF_NONE, HPC_PERF_WARN, HPC_PERF_FAIL } hpc_perf_level;
 const char *hpc_perf_level_name(hpc_perf_level l); /* "none", "warn", "fail" */
 
-typedef struct hpc_perf_why { /* a reason in words */
+typedef struct hpc_perf_reason_text { /* a reason in words */
     const char *text;
     const char *file, *function; /* "": none */
     uint32_t line;               /* 0: none */
     bool gone;     /* the line was removed: its number is that of the earlier version */
     double score;  /* above 0: for slower; 0: neutral */
     bool contrary; /* evidence against the verdict */
-} hpc_perf_why;
+} hpc_perf_reason_text;
 enum { HPC_PERF_WHY_MOST = 3 };
 
-typedef struct hpc_perf_said {
+typedef struct hpc_perf_result {
     hpc_perf_verdict verdict;
     double p[3];         /* slower, same, faster; NAN: nothing could be analysed */
     const char *because; /* reason for the verdict unknown; NULL: another verdict */
     bool outside;        /* unlike all training examples, so p is unreliable */
-    hpc_perf_why why[HPC_PERF_WHY_MOST];
+    hpc_perf_reason_text why[HPC_PERF_WHY_MOST];
     int why_n;
     hpc_perf_level level;     /* without regard to acknowledgements */
     const char *acknowledged; /* the reason given; NULL: not acknowledged */
     bool by_file;             /* acknowledged by a file, not by the commit message */
-} hpc_perf_said;
+} hpc_perf_result;
 
-typedef struct hpc_perf_told_function {
+typedef struct hpc_perf_function_prediction {
     const char *file, *base_file; /* they differ after a move or rename */
     const char *name;             /* "": code outside functions */
     uint32_t line;
     bool gone; /* the line is that of the earlier version */
-    hpc_perf_said said;
-} hpc_perf_told_function;
+    hpc_perf_result result;
+} hpc_perf_function_prediction;
 
-typedef struct hpc_perf_told { /* a commit compared with its first parent, or a range */
-    hpc_git_id base, head;     /* base zero: no parent */
-    const char *subject;       /* the first line of the message; "" for a range */
+typedef struct hpc_perf_change_prediction { /* a commit compared with its first parent, or a range
+                                             */
+    hpc_git_id base, head;                  /* base zero: no parent */
+    const char *subject;                    /* the first line of the message; "" for a range */
     int64_t time;
     int32_t parents;
-    hpc_perf_said said;
-    hpc_perf_told_function *function; /* the changed functions, by file and line */
+    hpc_perf_result result;
+    hpc_perf_function_prediction *function; /* the changed functions, by file and line */
     int64_t n;
     int64_t aside_n; /* changed files that the program does not contain; they are ignored */
-} hpc_perf_told;
+} hpc_perf_change_prediction;
 
 typedef struct hpc_perf_prediction {
     hpc_arena *arena;
-    hpc_perf_told range;
-    hpc_perf_told *commit; /* parents come first */
+    hpc_perf_change_prediction range;
+    hpc_perf_change_prediction *commit; /* parents come first */
     int64_t n;
     const char **remark; /* further remarks, one line each */
     int64_t remarks_n, remarks_cap;

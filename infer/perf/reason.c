@@ -131,7 +131,7 @@ static bool is_named(int kind, const char *word)
            kind != HPC_PERF_SAME_BOUND;
 }
 
-static int say_shift(hpc_buf *out, const hpc_perf_features *f, const hpc_perf_shift *s)
+static int put_shift(hpc_buf *out, const hpc_perf_features *f, const hpc_perf_shift *s)
 {
     const char *noun = nouns[s->kind], *word = f->words.data + s->word;
     int base = s->base_depth, head = s->head_depth;
@@ -149,21 +149,21 @@ out:
     return rc;
 }
 
-static int say_plainly(hpc_buf *out, const hpc_perf_reason *r)
+static int put_feature(hpc_buf *out, const hpc_perf_reason *r)
 {
-    return perf_feature_say(out, r->feature, r->value);
+    return perf_feature_put(out, r->feature, r->value);
 }
 
-static int say_event(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
+static int put_event(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
 {
     int64_t lo = 0, hi = 0, others = 0;
     int rc = HPC_OK;
     shifts_of(&lo, &hi, f, r->function, hpc_perf_feature_at(r->feature)->event);
     int64_t k = main_shift(&others, f, lo, hi, r->value > 0);
-    if (k < 0) return say_plainly(&out->text, r);
+    if (k < 0) return put_feature(&out->text, r);
     r->base = f->shift[k].head_line == 0;
     r->line = r->base ? f->shift[k].base_line : f->shift[k].head_line;
-    TRY(say_shift(&out->text, f, &f->shift[k]));
+    TRY(put_shift(&out->text, f, &f->shift[k]));
     if (others > 0) TRY(hpc_buf_printf(&out->text, ", and %lld more", (long long)others));
 out:
     return rc;
@@ -172,7 +172,7 @@ out:
 /* ---- what is no event ---------------------------------------------------------------------------
  */
 
-static int say_constant(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
+static int put_constant(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
 {
     const hpc_perf_constant *best = NULL;
     int rc = HPC_OK;
@@ -180,7 +180,7 @@ static int say_constant(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_per
         const hpc_perf_constant *c = &f->constant[k];
         if (c->function == r->function && (!best || c->depth > best->depth)) best = c;
     }
-    if (!best) return say_plainly(&out->text, r);
+    if (!best) return put_feature(&out->text, r);
     r->line = best->head_line;
     TRY(hpc_buf_printf(&out->text, "constant %s became %s", f->words.data + best->base,
                        f->words.data + best->head));
@@ -189,32 +189,32 @@ out:
     return rc;
 }
 
-static int say_place(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
+static int put_location(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
 {
     const struct hpc_perf_touched *t = r->function >= 0 ? &f->touched[r->function] : NULL;
-    if (!t || t->line == 0) return say_plainly(&out->text, r);
+    if (!t || t->line == 0) return put_feature(&out->text, r);
     r->line = t->line;
     r->base = t->gone;
     if (t->depth == 0) return hpc_buf_text(&out->text, "code outside of loops changed");
     return hpc_buf_printf(&out->text, "code in %s changed", loop_of(t->depth));
 }
 
-static int say_heat(hpc_perf_reasons *out, const hpc_perf_reason *r, double parts)
+static int put_heat(hpc_perf_reasons *out, const hpc_perf_reason *r, double parts)
 {
     double percent = 100 * (exp2(r->value) - 1) / parts;
     return hpc_buf_printf(&out->text, "%.2g %% of the cost measured before is in %s", percent,
                           parts > 1000 ? "one of these lines" : "these lines");
 }
 
-static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
+static int put_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
                        perf_special which)
 {
     switch (which) {
     case PERF_CONSTANTS:
-    case PERF_CONSTANTS_GROWTH: return say_constant(out, r, f);
+    case PERF_CONSTANTS_GROWTH: return put_constant(out, r, f);
     case PERF_CHANGED_DEPTH:
     case PERF_CHANGED_WORK:
-    case PERF_CHANGED_INNER: return say_place(out, r, f);
+    case PERF_CHANGED_INNER: return put_location(out, r, f);
     case PERF_LANGUAGE_CHANGED:
         return hpc_buf_printf(&out->text,
                               "a language model gives a change of the cost a probability of %.2f",
@@ -224,15 +224,15 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
                               "a language model considers %s %.3g times as probable as %s",
                               r->value > 0 ? "slower" : "faster", exp2(fabs(r->value)),
                               r->value > 0 ? "faster" : "slower");
-    case PERF_HEAT: return say_heat(out, r, 1000);
-    case PERF_HEAT_NEAR: return say_heat(out, r, 10000);
+    case PERF_HEAT: return put_heat(out, r, 1000);
+    case PERF_HEAT_NEAR: return put_heat(out, r, 10000);
     case PERF_COLD:
         return hpc_buf_text(&out->text, "none of the changed lines ran in earlier measurements");
     case PERF_NO_EFFECT: return hpc_buf_text(&out->text, "only comments and white space changed");
     case PERF_ONLY_NAMES: return hpc_buf_text(&out->text, "only local names changed");
     case PERF_ONLY_STRINGS: return hpc_buf_text(&out->text, "only strings changed");
     case PERF_ONLY_ORDER: return hpc_buf_text(&out->text, "the same code in another order");
-    default: return say_plainly(&out->text, r);
+    default: return put_feature(&out->text, r);
     }
 }
 
@@ -329,7 +329,7 @@ int hpc_perf_reasons_find(hpc_perf_reasons *out, const hpc_perf_features *f, int
         perf_special which;
         r->text = out->text.n;
         bool special = perf_feature_is_special(r->feature, &which);
-        TRY(special ? say_special(out, r, f, which) : say_event(out, r, f));
+        TRY(special ? put_special(out, r, f, which) : put_event(out, r, f));
         TRY(hpc_buf_add(&out->text, "", 1));
     }
 out:

@@ -130,9 +130,10 @@ static int name(perf_scan *x, int64_t i)
     if (choice && opens && !is(x, i - 1, "end")) return perf_event_add(x, HPC_PERF_BRANCH, i);
     if (is(x, i, "select") && !is(x, i - 1, "end")) return perf_event_add(x, HPC_PERF_BRANCH, i);
     perf_word w = perf_word_find(x->words->fortran, t->hash);
-    bool told = (w.how & PERF_WORD_ALONE) || ((w.how & PERF_WORD_CALLED) && opens);
-    if (w.how & PERF_WORD_MEMBER) told = false;
-    if (told && w.kind < HPC_PERF_EVENTS) return perf_event_add(x, (hpc_perf_event_kind)w.kind, i);
+    bool counts = (w.how & PERF_WORD_ALONE) || ((w.how & PERF_WORD_CALLED) && opens);
+    if (w.how & PERF_WORD_MEMBER) counts = false;
+    if (counts && w.kind < HPC_PERF_EVENTS)
+        return perf_event_add(x, (hpc_perf_event_kind)w.kind, i);
     if ((w.how & PERF_WORD_KEYWORD) || !opens || !is_indexed(x, i + 1)) return rc;
     int64_t behind;
     return perf_scan_index(x, &behind, i);

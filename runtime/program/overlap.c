@@ -200,7 +200,8 @@ static void find_needs(graph *g)
     }
 }
 
-void graph_find_late(graph *g)
+/* Marks the nodes that depend on sinks, by the present edges. */
+static void find_late(graph *g)
 {
     for (bool more = true; more;) {
         more = false;
@@ -249,7 +250,8 @@ out:
     return rc;
 }
 
-int graph_make(graph *g)
+/* Graph of g->segment; the caller releases it, also after an error. */
+static int make_graph(graph *g)
 {
     size_t n = (size_t)g->p->value_n + 1;
     int rc = HPC_OK;
@@ -269,7 +271,7 @@ out:
     return rc;
 }
 
-void graph_release(graph *g)
+static void release_graph(graph *g)
 {
     for (int64_t k = 0; k < g->n; k++) hpc_free(g->node[k].pred);
     hpc_free(g->node);
@@ -297,15 +299,15 @@ static int overlap_segment(hpc_program *p, int s, const hpc_overlap_options *o)
     graph g = {.p = p, .segment = s};
     int rc = HPC_OK;
     if (!communicates(&p->segment[s]) || has_messages(&p->segment[s])) return rc;
-    TRY(graph_make(&g));
-    graph_find_late(&g);
+    TRY(make_graph(&g));
+    find_late(&g);
     if (o->bucket_bytes > 0) {
         TRY(graph_bundle(&g, o->bucket_bytes));
-        graph_find_late(&g);
+        find_late(&g);
     }
     TRY(graph_order(&g, o->ahead));
 out:
-    graph_release(&g);
+    release_graph(&g);
     return rc;
 }
 

@@ -32,15 +32,9 @@ typedef struct graph {
     int64_t n, cap;
 } graph;
 
-/* Of segment g->segment; release it whatever it returns. */
-int graph_make(graph *g);
-void graph_release(graph *g);
 int graph_before(graph *g, int32_t at, int32_t pred);
 /* A new node, plain, that nothing comes before yet; its number, or a code. */
 int graph_add(graph *g, const hpc_insn *i, int32_t place, int32_t turn);
-
-/* Marks the nodes that depend on sinks, by the present edges. */
-void graph_find_late(graph *g);
 
 /* bucket.c: small sums over ranks that end in state are put together, up to so many bytes. */
 int graph_bundle(graph *g, size_t bytes);

@@ -23,7 +23,7 @@ static bool picked_there(const sharder *w, const hpc_type *t, int axis)
 }
 
 /* A split dimension keeps its share; the count of a split ragged one is the rank's own. */
-int shard_local(const sharder *w, hpc_value v, hpc_type *t)
+static int set_local(const sharder *w, hpc_value v, hpc_type *t)
 {
     char name[24];
     snprintf(name, sizeof name, "%%%d", v);
@@ -320,7 +320,7 @@ static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store
     hpc_type t = w->global[v];
     s->adds = hpc_insn_role(p, i, k) & HPC_IN;
     memcpy(t.layout, made, sizeof t.layout);
-    int rc = shard_local(w, v, &t);
+    int rc = set_local(w, v, &t);
     if (rc < 0) return rc;
     s->temp = hpc_value_add(p, NULL, HPC_VALUE_TEMP, t);
     if (s->temp < 0) return HPC_E_NOMEM;
@@ -338,7 +338,7 @@ static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, st
     if (info->kind == HPC_VALUE_TEMP || adopts(w, i->operand[k])) {
         hpc_type t = w->global[i->operand[k]];
         memcpy(t.layout, made, sizeof t.layout);
-        int rc = shard_local(w, i->operand[k], &t);
+        int rc = set_local(w, i->operand[k], &t);
         w->p->value[i->operand[k]].type = t;
         w->adopts[i->operand[k]] = false;
         return rc;
@@ -494,7 +494,7 @@ static int keep_whole(sharder *w, hpc_value v, hpc_axes keep)
         t.layout[a] = HPC_REPLICATED;
     }
     if (!split) return HPC_OK;
-    int rc = shard_local(w, v, &t);
+    int rc = set_local(w, v, &t);
     if (rc < 0) return rc;
     char *name = hpc_arena_text(p->arena, "whole.%s", p->value[v].name);
     hpc_value whole = name ? hpc_value_add(p, name, HPC_VALUE_STATE, t) : HPC_NONE;
@@ -566,7 +566,7 @@ static int prepare(sharder *w)
     for (int64_t v = 0; v < p->value_n; v++) {
         p->value[v].version = 0;
         if (p->value[v].kind == HPC_VALUE_TEMP || w->adopts[v]) continue;
-        int rc = shard_local(w, (hpc_value)v, &p->value[v].type);
+        int rc = set_local(w, (hpc_value)v, &p->value[v].type);
         if (rc < 0) return rc;
     }
     return HPC_OK;

@@ -26,8 +26,6 @@ typedef struct sharder {
 } sharder;
 
 int shard_extent(const sharder *w, int axis);
-/* Extents of t, global so far, become those of this rank. */
-int shard_local(const sharder *w, hpc_value v, hpc_type *t);
 /* Replaces *v by the value in the layout `want`, on axes with more than one rank. Inserts
  * collectives into the current segment, with the current tags; reuses earlier conversions. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N]);

@@ -44,7 +44,8 @@ static bool is_moved(const check_version *now, const check_issue *x, const check
     return (x->flags & CHECK_PARSE) == 0 && same_message(now->issues, x, before->issues, y);
 }
 
-const char *check_line(const char *text, size_t n, size_t at, size_t *line_n)
+/* The line around a byte, without surrounding blanks. */
+static const char *line_around(const char *text, size_t n, size_t at, size_t *line_n)
 {
     size_t lo = at < n ? at : n, hi = lo;
     while (lo > 0 && text[lo - 1] != '\n') lo--;
@@ -62,8 +63,8 @@ static bool is_same_line(const check_version *now, const check_issue *x,
     const uint32_t both = CHECK_PARSE | CHECK_INSIDE;
     size_t n, m;
     if ((x->flags & y->flags & both) != both) return false;
-    const char *a = check_line(now->text, now->n, x->at, &n);
-    const char *b = check_line(before->text, before->n, y->at, &m);
+    const char *a = line_around(now->text, now->n, x->at, &n);
+    const char *b = line_around(before->text, before->n, y->at, &m);
     return n == m && n > 0 && memcmp(a, b, n) == 0;
 }
 

@@ -192,7 +192,8 @@ static size_t missing_key(char key[KEY_BYTES], const hpc_check_file *f, const ch
     return sizeof hash + n;
 }
 
-bool check_headers_is_missing(const hpc_check_file *f, const char *name, size_t n)
+/* A header that libclang did not find with the file's flags. */
+static bool is_missing(const hpc_check_file *f, const char *name, size_t n)
 {
     char key[KEY_BYTES];
     uint64_t value;
@@ -434,7 +435,7 @@ static void scan_include(scan *s, const char *includer, cursor *c, int depth)
                            ? hpc_arena_text(s->arena, "%.*s", (int)name.n, name.at)
                            : find(s, includer, name, open == '"');
     if (!path && add_name(s->out, name.at, name.n)) return;
-    if (!path && check_headers_is_missing(s->f, name.at, name.n)) /* then it reads this instead */
+    if (!path && is_missing(s->f, name.at, name.n)) /* then it reads this instead */
         path = beside(s, includer, name);
     else if (!path)
         s->stop = true;

@@ -92,8 +92,6 @@ check_headers check_headers_common(const check_headers *a, const check_headers *
 bool check_headers_within(const check_headers *a, const check_headers *b); /* a in b */
 /* The lines that include them, in the same order for each set. */
 int check_headers_text(hpc_buf *out, const check_headers *s);
-/* Headers that libclang did not find with the file's flags. */
-bool check_headers_is_missing(const hpc_check_file *f, const char *name, size_t n);
 int check_headers_add_missing(hpc_check_file *f, const char *name, size_t n);
 
 /* ---- new or not (check_compare.c) ---------------------------------------------------- */
@@ -107,8 +105,6 @@ typedef struct check_version {
  * unchanged. */
 void check_compare(uint8_t *fresh, uint8_t *used, const check_version *now,
                    const check_version *before, bool strict);
-/* The line around a byte, without blanks at its ends. */
-const char *check_line(const char *text, size_t n, size_t at, size_t *line_n);
 
 /* ---- undeclared names (check_names.c, check_excuse.c) ------------------------------------ */
 bool check_is_missing_header(const check_issues *s, const check_issue *i);

@@ -2,12 +2,16 @@
  * pool.c: each worker runs once per run, its writes are visible afterwards, the failure of the
  * lowest worker is returned, shares cover all items once, and a failed start leaks nothing.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -63,7 +67,31 @@ static void every_worker_runs_once(void **state)
     hpc_pool_free(NULL);
 }
 
-/* Long enough apart for the threads to fall asleep. */
+static bool are_others_asleep(void)
+{
+    bool all = true;
+    struct dirent *d;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    while ((d = readdir(tasks))) {
+        char path[300], text[256] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", d->d_name);
+        FILE *f = atoi(d->d_name) > 0 && atoi(d->d_name) != gettid() ? fopen(path, "r") : NULL;
+        if (!f) continue;
+        if (fread(text, 1, sizeof text - 1, f) > 0 && !strstr(text, ") S ")) all = false;
+        fclose(f);
+    }
+    closedir(tasks);
+    return all;
+}
+
+static void wait_for_sleep(void)
+{
+    for (int k = 0; k < 10000 && !are_others_asleep(); k++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_true(are_others_asleep());
+}
+
 static void sleeping_threads_wake(void **state)
 {
     (void)state;
@@ -71,11 +99,11 @@ static void sleeping_threads_wake(void **state)
     tally t = {.caller = pthread_self()};
     assert_int_equal(hpc_pool_create(&p, 3), 0);
     for (int round = 1; round <= 5; round++) {
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        wait_for_sleep();
         assert_int_equal(hpc_pool_run(p, count, &t), 0);
         assert_int_equal(t.runs[2], round);
     }
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    wait_for_sleep();
     hpc_pool_free(p);
 }
 

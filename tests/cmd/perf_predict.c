@@ -338,25 +338,25 @@ static void test_github(void **state)
 
 typedef struct large {
     hpc_perf_prediction x;
-    hpc_perf_told commit;
+    hpc_perf_change_prediction commit;
     predict_report r;
 } large;
 
 static void large_init(large *l, int64_t n, const char *path, const char *why)
 {
-    const hpc_perf_said said = {.verdict = HPC_PERF_SLOWER,
-                                .p = {0.9, 0.1, 0},
-                                .level = HPC_PERF_WARN,
-                                .why = {{why, path, "f", 3, false, 1}},
-                                .why_n = 1};
-    *l = (large){.commit = {.subject = path, .said = said}};
-    l->x.range = (hpc_perf_told){.subject = "", .said = said, .n = n};
+    const hpc_perf_result said = {.verdict = HPC_PERF_SLOWER,
+                                  .p = {0.9, 0.1, 0},
+                                  .level = HPC_PERF_WARN,
+                                  .why = {{why, path, "f", 3, false, 1}},
+                                  .why_n = 1};
+    *l = (large){.commit = {.subject = path, .result = said}};
+    l->x.range = (hpc_perf_change_prediction){.subject = "", .result = said, .n = n};
     l->x.range.function = calloc((size_t)n, sizeof *l->x.range.function);
     assert_non_null(l->x.range.function);
     for (int64_t k = 0; k < n; k++)
-        l->x.range.function[k] =
-            (hpc_perf_told_function){.file = path, .base_file = path, .name = "f", .said = said};
-    l->x.range.function[n - 1].said.p[HPC_PERF_SLOWER] = 0.99; /* the first to be reported */
+        l->x.range.function[k] = (hpc_perf_function_prediction){
+            .file = path, .base_file = path, .name = "f", .result = said};
+    l->x.range.function[n - 1].result.p[HPC_PERF_SLOWER] = 0.99; /* the first to be reported */
     l->x.range.function[n - 1].name = "worst";
     l->x.commit = &l->commit;
     l->x.n = 1;

@@ -184,10 +184,12 @@ static bool is_gone(const char *pid)
 static void what_hangs_or_forks_away_ends(void **state)
 {
     bench b;
-    script(*state, LINE "one 10; echo 'sleep 300' > build; save; one 20; "
-                        "echo \"setsid sh -c 'echo \\$\\$ > ../../../../away; sleep 300' "
-                        ">/dev/null 2>&1 & sleep 0.3\" > build; one 30; rm build; "
-                        "echo 'sleep 300' > source; save; one 40");
+    script(*state,
+           LINE "one 10; echo 'sleep 300' > build; save; one 20; "
+                "echo \"setsid sh -c 'echo \\$\\$ > ../../../../away; sleep 300' "
+                ">/dev/null 2>&1 & until [ -s ../../../../away ]; do sleep 0.01; done\" > build; "
+                "one 30; rm build; "
+                "echo 'sleep 300' > source; save; one 40");
     set_up(&b, *state);
     b.o.build = "cp source program; if [ -e build ]; then sh build; fi";
     b.o.limits.build_seconds = b.o.limits.run_seconds = 1.5;
@@ -321,9 +323,10 @@ static void a_kill_loses_nothing(void **state)
         assert_true(now >= samples);
         samples = now;
         script(*state,
-               "sleep 0.2; for p in /proc/[0-9]*; do "
+               "for k in $(seq 100); do left=; for p in /proc/[0-9]*; do "
                "if tr '\\0' ' ' 2>/dev/null < $p/cmdline | grep -q '^sh -c sleep 0.05; sh '; "
-               "then echo $p; exit 1; fi; done");
+               "then left=$p; fi; done; [ \"$left\" ] || exit 0; sleep 0.1; done; "
+               "echo $left; exit 1");
     }
     assert_true(samples > 0);
     collect(&b);
@@ -390,6 +393,7 @@ static void what_ctrl_c_ended_has_not_failed(void **state)
 
 static void work_stays_within_its_room(void **state)
 {
+    char path[300];
     bench b;
     script(*state, LINE "for k in 1 2 3 4 5 6; do seq $k 100000 > large; one $k; done");
     set_up(&b, *state);
@@ -401,9 +405,12 @@ static void work_stays_within_its_room(void **state)
     b.o.machine = "other";
     collect(&b);
     script(*state, "[ $(ls work/builds | wc -l) = 0 ]");
-    /* Another process that works there is not disturbed. */
-    script(*state, "flock work/lock sleep 1 & sleep 0.2");
+    /* Another process works there. */
+    int lock;
+    snprintf(path, sizeof path, "%s/lock", b.work);
+    assert_int_equal(hpc_file_lock(&lock, path, false), 0);
     assert_refused(hpc_history_collect(&b.r, &b.o), HPC_E_STATE, "another perf collect uses");
+    hpc_file_unlock(lock);
     tear_down(&b);
 }
 

@@ -201,6 +201,14 @@ int hpc_bad(void);
 int hpc_bad(void) { return bad(); }
 END
 rm runtime/base/bad.c
+planted symbols runtime/base/bad.c 'bad is used in no other object' <<'END'
+int bad(void);
+int bad(void) { return 1; }
+END
+planted symbols runtime/base/bad.c 'hpc_base_answer is also defined in base ba(se|d).o' <<'END'
+int hpc_base_answer(void);
+int hpc_base_answer(void) { return 1; }
+END
 planted globals runtime/device/bad.c 'bad.o: hpc_bad_n in .bss' <<'END'
 extern int hpc_bad_n;
 int hpc_bad_n;

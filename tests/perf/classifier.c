@@ -77,7 +77,7 @@ static void reads_changed_functions_only(void **state)
 {
     fake f = {0};
     history h;
-    hpc_perf_language_said s;
+    hpc_perf_language_result s;
     build(&h, state);
     hpc_perf_language *l = opened_as(&f, NULL);
     look(&h, 1, 2);
@@ -87,10 +87,10 @@ static void reads_changed_functions_only(void **state)
     OK(hpc_perf_language_add(l, &h.change));
     OK(hpc_perf_language_run(l));
     assert_true(f.encoded == 3 && f.classified == 3);
-    hpc_perf_language_judge(&s, l, 0);
+    hpc_perf_language_result_of(&s, l, 0);
     assert_true(s.known && s.n == 1 && s.left_out == 0);
     assert_true(fabs(s.logp[0] - s.logp[1] - 2) < 1e-6); /* "1" -> "123" */
-    hpc_perf_language_judge(&s, l, 1);
+    hpc_perf_language_result_of(&s, l, 1);
     assert_true(s.known && s.n == 2);
     assert_true(fabs(s.logp[0] - s.logp[1] - 2) < 1e-6); /* mean of 1 and 3 */
     hpc_perf_language_close(l);
@@ -102,7 +102,7 @@ static void failed_commit_leaves_no_functions(void **state)
 {
     fake f = {.fails_at = 2};
     history h;
-    hpc_perf_language_said s;
+    hpc_perf_language_result s;
     build(&h, state);
     hpc_perf_language *l = opened_as(&f, NULL);
     look(&h, 1, 3);
@@ -112,7 +112,7 @@ static void failed_commit_leaves_no_functions(void **state)
     OK(hpc_perf_language_add(l, &h.change));
     OK(hpc_perf_language_run(l));
     assert_int_equal(f.classified, 1);
-    hpc_perf_language_judge(&s, l, 0);
+    hpc_perf_language_result_of(&s, l, 0);
     assert_true(s.known && s.n == 1);
     hpc_perf_language_close(l);
     history_close(&h);
@@ -123,7 +123,7 @@ static void limit_of_range_leaves_functions_out(void **state)
     hpc_perf_language_limits limits = HPC_PERF_LANGUAGE_LIMITS_DEFAULTS;
     fake f = {0};
     history h;
-    hpc_perf_language_said s;
+    hpc_perf_language_result s;
     build(&h, state);
     limits.range = 2; /* tokens: one pair */
     hpc_perf_language *l = opened_as(&f, &limits);
@@ -131,7 +131,7 @@ static void limit_of_range_leaves_functions_out(void **state)
     OK(hpc_perf_language_add(l, &h.change));
     OK(hpc_perf_language_run(l));
     assert_int_equal(f.classified, 1);
-    hpc_perf_language_judge(&s, l, 0);
+    hpc_perf_language_result_of(&s, l, 0);
     assert_true(s.known && s.n == 2 && s.left_out == 1);
     hpc_perf_language_close(l);
     history_close(&h);

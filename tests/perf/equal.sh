@@ -4,7 +4,7 @@
 # script makes and on repositories of the caller, `report` on training runs, and messages of errors.
 #
 # It keeps the results of OLD and NEW in a folder that it names, if they differ. Only measured
-# seconds are left out. It does not compare speed.
+# seconds and rates are left out. It does not compare speed.
 set -u
 [ $# -ge 2 ] || { echo "usage: equal.sh OLD NEW [REPOSITORY=RANGE ...]" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -62,6 +62,7 @@ run() {
         for text in out err; do
             sed -i -E -e 's/"((build|run)_seconds|seconds(_saved)?)": [0-9.e+-]+/"\1": 0/' \
                 -e 's/[0-9.]+ s of (builds|runs)/0 s of \1/g' \
+                -e 's/commits in [^,]*, .*commits.s$/commits in 0s/' \
                 -e 's/about [0-9.]+ minutes saved, at [0-9.]+ s/about 0 minutes saved, at 0 s/' \
                 "$work/$side/$name.$text"
         done

@@ -1,5 +1,5 @@
 /*
- * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: metrics compared with
+ * Tests of infer/perf/judge.c, judge_baseline.c, judge_figure.c and bag.c: metrics compared with
  * plain definitions, baselines on the inputs that they can see, and coverage of intervals.
  */
 /* tsan: left out, starts no thread. */
@@ -19,13 +19,13 @@ static void figures_are_what_they_are_called(void **state)
         HPC_PERF_SLOWER, HPC_PERF_SAME, HPC_PERF_SAME,   HPC_PERF_FASTER, HPC_PERF_SAME,
         HPC_PERF_SLOWER, HPC_PERF_SAME, HPC_PERF_FASTER, HPC_PERF_SAME,   HPC_PERF_SAME};
     static const int64_t group[N] = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
-    static const judge_said said[N] = {
+    static const judge_prediction predicted[N] = {
         {{0.7, 0.2, 0.1}, HPC_PERF_SLOWER},  {{0.1, 0.8, 0.1}, HPC_PERF_SAME},
         {{0.8, 0.1, 0.1}, HPC_PERF_SLOWER},  {{0.1, 0.1, 0.8}, HPC_PERF_FASTER},
         {{0.2, 0.7, 0.1}, HPC_PERF_UNKNOWN}, {{0.05, 0.9, 0.05}, HPC_PERF_SAME},
         {{0, 1, 0}, HPC_PERF_SAME},          {{0, 0.9, 0.1}, HPC_PERF_UNKNOWN},
         {{0, 1, 0}, HPC_PERF_SAME},          {{0, 1, 0}, HPC_PERF_SAME}};
-    const judge_said *all[HPC_PERF_RIVALS] = {said, said, said, said};
+    const judge_prediction *all[HPC_PERF_METHODS] = {predicted, predicted, predicted, predicted};
     hpc_perf_judgement j = {.has = {true, true}};
     const double expected[HPC_PERF_FIGURES] = {
         [HPC_PERF_ACCURACY] = 0.7,
@@ -60,8 +60,9 @@ static void without_slower_ones_nothing_is_told_of_them(void **state)
 {
     static const hpc_perf_verdict label[2] = {HPC_PERF_SAME, HPC_PERF_SAME};
     static const int64_t group[2] = {0, 0};
-    static const judge_said said[2] = {{{0, 1, 0}, HPC_PERF_SAME}, {{0, 1, 0}, HPC_PERF_SAME}};
-    const judge_said *all[HPC_PERF_RIVALS] = {said, said, said, said};
+    static const judge_prediction predicted[2] = {{{0, 1, 0}, HPC_PERF_SAME},
+                                                  {{0, 1, 0}, HPC_PERF_SAME}};
+    const judge_prediction *all[HPC_PERF_METHODS] = {predicted, predicted, predicted, predicted};
     hpc_perf_judgement j = {.has = {true}};
     (void)state;
     assert_int_equal(judge_figures(&j, label, group, all, 2, 50, 1), 0);
@@ -76,14 +77,14 @@ static void intervals_cover_the_truth(void **state)
     enum { N = 200, SETS = 100 };
     static hpc_perf_verdict label[N];
     static int64_t group[N];
-    static judge_said said[N];
-    const judge_said *all[HPC_PERF_RIVALS] = {said, said, said, said};
+    static judge_prediction predicted[N];
+    const judge_prediction *all[HPC_PERF_METHODS] = {predicted, predicted, predicted, predicted};
     int held = 0;
     (void)state;
     for (int set = 0; set < SETS; set++) {
         for (int k = 0; k < N; k++) {
             label[k] = drawn(77, (uint64_t)(set * N + k)) < 0.8 ? HPC_PERF_SAME : HPC_PERF_SLOWER;
-            said[k] = (judge_said){{0.1, 0.8, 0.1}, HPC_PERF_UNKNOWN};
+            predicted[k] = (judge_prediction){{0.1, 0.8, 0.1}, HPC_PERF_UNKNOWN};
         }
         hpc_perf_judgement j = {.has = {true}};
         assert_int_equal(judge_figures(&j, label, group, all, N, 200, (uint64_t)set), 0);

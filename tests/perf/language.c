@@ -77,14 +77,14 @@ static void add(hpc_perf_language *l, history *h, int commit)
     OK(hpc_perf_language_add(l, &h->change));
 }
 
-static hpc_perf_language_said judged(const hpc_perf_language *l, int64_t i)
+static hpc_perf_language_result judged(const hpc_perf_language *l, int64_t i)
 {
-    hpc_perf_language_said j;
-    hpc_perf_language_judge(&j, l, i);
+    hpc_perf_language_result j;
+    hpc_perf_language_result_of(&j, l, i);
     return j;
 }
 
-static void same_opinions(const hpc_perf_language_said *a, const hpc_perf_language_said *b)
+static void same_opinions(const hpc_perf_language_result *a, const hpc_perf_language_result *b)
 {
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->known, b->known);
@@ -187,7 +187,7 @@ static void test_as_taught(void **state)
         hpc_perf_language *l = opened_with(h.p, &limits, 1);
         add(l, &h, FIRST);
         OK(hpc_perf_language_run(l));
-        hpc_perf_language_said j = judged(l, 0);
+        hpc_perf_language_result j = judged(l, 0);
         const hpc_perf_function *f = &h.change.function[j.function[0].function];
         const char *base = f->base.source->text.data + f->base.at,
                    *head = f->head.source->text.data + f->head.at;
@@ -238,7 +238,7 @@ static void test_nothing_else_counts(void **state)
     for (int k = LAST; k >= FIRST; k--) add(other, &h, k);
     OK(hpc_perf_language_run(other));
     for (int k = FIRST; k <= LAST; k++) {
-        hpc_perf_language_said a = judged(all, k - FIRST), b = judged(other, LAST - k);
+        hpc_perf_language_result a = judged(all, k - FIRST), b = judged(other, LAST - k);
         same_opinions(&a, &b);
         assert_true(a.known);
     }
@@ -246,7 +246,7 @@ static void test_nothing_else_counts(void **state)
         hpc_perf_language_clear(other);
         add(other, &h, k);
         OK(hpc_perf_language_run(other));
-        hpc_perf_language_said a = judged(all, k - FIRST), b = judged(other, 0);
+        hpc_perf_language_result a = judged(all, k - FIRST), b = judged(other, 0);
         same_opinions(&a, &b);
     }
     hpc_perf_language_close(all);
@@ -263,7 +263,7 @@ static void test_of_a_commit(void **state)
     hpc_perf_language *l = opened_with(h.p, NULL, 1);
     add(l, &h, 3); /* f1 by two lines, f2 by three */
     OK(hpc_perf_language_run(l));
-    hpc_perf_language_said j = judged(l, 0);
+    hpc_perf_language_result j = judged(l, 0);
     assert_int_equal(j.n, 2);
     assert_string_equal(name_of(&h, h.change.function[j.function[0].function].name), "f2");
     assert_true(j.function[0].weight == 3 && j.function[1].weight == 2);
@@ -287,7 +287,7 @@ static void test_limits(void **state)
     hpc_perf_language *l = opened_with(h.p, NULL, 1);
     add(l, &h, ALL);
     OK(hpc_perf_language_run(l));
-    hpc_perf_language_said j = judged(l, 0);
+    hpc_perf_language_result j = judged(l, 0);
     assert_true(j.n == 8 && j.left_out == FUNCTIONS - 8);
     int64_t tokens = 0;
     for (int64_t k = 0; k < j.n; k++) {
@@ -325,8 +325,8 @@ static void test_range(void **state)
         add(l, &h, ALL);
         add(l, &h, order ? FIRST : 6); /* f4, f5 by five and six lines */
         OK(hpc_perf_language_run(l));
-        hpc_perf_language_said heavy = judged(l, 1), some = judged(l, order ? 0 : 2);
-        hpc_perf_language_said light = judged(l, order ? 2 : 0);
+        hpc_perf_language_result heavy = judged(l, 1), some = judged(l, order ? 0 : 2);
+        hpc_perf_language_result light = judged(l, order ? 2 : 0);
         for (int64_t k = 0; k < 3; k++) assert_true(heavy.function[k].tokens > 0);
         assert_true(some.known && some.function[0].tokens > 0 && some.function[1].tokens == 0);
         assert_int_equal(some.left_out, 1);
@@ -364,10 +364,10 @@ static void test_no_functions(void **state)
     for (int k = 2; k <= 5; k++) add(l, &h, k);
     OK(hpc_perf_language_run(l));
     for (int k = 0; k < 3; k++) {
-        hpc_perf_language_said j = judged(l, k);
+        hpc_perf_language_result j = judged(l, k);
         assert_true(!j.known && j.n == 0 && j.left_out == 0);
     }
-    hpc_perf_language_said j = judged(l, 3);
+    hpc_perf_language_result j = judged(l, 3);
     assert_true(j.known && j.n == 3);
     hpc_buf_release(&text);
     hpc_perf_language_close(l);
@@ -396,7 +396,7 @@ static void test_too_long(void **state)
         OK(hpc_perf_language_add(l, &h.change));
     }
     OK(hpc_perf_language_run(l));
-    hpc_perf_language_said one = judged(l, 0), near = judged(l, 1), far = judged(l, 2);
+    hpc_perf_language_result one = judged(l, 0), near = judged(l, 1), far = judged(l, 2);
     assert_in_range(one.function[0].tokens, 500, 512);
     assert_memory_equal(one.logp, far.logp, sizeof one.logp);
     assert_true(memcmp(one.logp, near.logp, sizeof one.logp) != 0);
@@ -435,7 +435,7 @@ static void test_without_memory(void **state)
     OK(all_of_it(&a));
     OK(hpc_perf_language_add(other, &h.change));
     OK(hpc_perf_language_run(other));
-    hpc_perf_language_said x = judged(a.l, 0), y = judged(other, 0);
+    hpc_perf_language_result x = judged(a.l, 0), y = judged(other, 0);
     same_opinions(&x, &y);
     hpc_perf_language_close(a.l);
     hpc_perf_language_close(other);
@@ -468,7 +468,7 @@ static void test_gguf(void **state)
     add(b, &h, ALL);
     OK(hpc_perf_language_run(a));
     OK(hpc_perf_language_run(b));
-    hpc_perf_language_said x = judged(a, 0), y = judged(b, 0);
+    hpc_perf_language_result x = judged(a, 0), y = judged(b, 0);
     assert_true(x.known);
     same_opinions(&x, &y);
     hpc_perf_language_close(a);

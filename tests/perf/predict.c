@@ -72,7 +72,7 @@ static void begin_repository(place *p)
     step(p, "first", PLAIN, "first\n");
 }
 
-static void says(const hpc_perf_said *s, hpc_perf_verdict v, hpc_perf_level l)
+static void says(const hpc_perf_result *s, hpc_perf_verdict v, hpc_perf_level l)
 {
     if (s->verdict != v || s->level != l)
         fail_msg("%s (%g %g %g, %s) at level %s, not %s at %s", hpc_perf_verdict_name(s->verdict),
@@ -93,30 +93,30 @@ static void test_verdicts(void **state)
     told t = begin(p);
     predict(&t, "first", "HEAD");
     assert_int_equal(t.x.n, 5);
-    says(&t.x.commit[0].said, HPC_PERF_SAME, HPC_PERF_NONE);
-    says(&t.x.commit[2].said, HPC_PERF_SLOWER, HPC_PERF_WARN);
-    says(&t.x.commit[3].said, HPC_PERF_FASTER, HPC_PERF_NONE);
-    assert_int_equal(t.x.commit[4].said.verdict, HPC_PERF_UNKNOWN);
-    assert_non_null(strstr(t.x.commit[4].said.because, "not sure"));
+    says(&t.x.commit[0].result, HPC_PERF_SAME, HPC_PERF_NONE);
+    says(&t.x.commit[2].result, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    says(&t.x.commit[3].result, HPC_PERF_FASTER, HPC_PERF_NONE);
+    assert_int_equal(t.x.commit[4].result.verdict, HPC_PERF_UNKNOWN);
+    assert_non_null(strstr(t.x.commit[4].result.because, "not sure"));
     assert_string_equal(t.x.commit[2].subject, "an outer loop");
-    assert_null(t.x.commit[2].said.because);
+    assert_null(t.x.commit[2].result.because);
     for (int64_t k = 0; k < t.x.n; k++) {
-        const double *q = t.x.commit[k].said.p;
+        const double *q = t.x.commit[k].result.p;
         assert_true(fabs(q[0] + q[1] + q[2] - 1) < 1e-9);
     }
-    const hpc_perf_why *why = &t.x.commit[2].said.why[0];
-    assert_true(t.x.commit[2].said.why_n > 0);
+    const hpc_perf_reason_text *why = &t.x.commit[2].result.why[0];
+    assert_true(t.x.commit[2].result.why_n > 0);
     assert_string_equal(why->file, "step.c");
     assert_string_equal(why->function, "step");
     assert_true(why->score > 0);
     assert_int_equal(t.x.commit[2].n, 1);
-    says(&t.x.commit[2].function[0].said, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    says(&t.x.commit[2].function[0].result, HPC_PERF_SLOWER, HPC_PERF_WARN);
     assert_int_equal(t.x.commit[2].function[0].line, 5);
     /* as a whole it is the last alone: what came and went is no change */
-    assert_int_equal(t.x.range.said.verdict, HPC_PERF_UNKNOWN);
+    assert_int_equal(t.x.range.result.verdict, HPC_PERF_UNKNOWN);
     assert_int_equal(t.x.range.n, 1);
     predict(&t, "first", "unloops");
-    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_int_equal(t.x.range.n, 0);
     end(&t);
 }
@@ -134,12 +134,12 @@ static void test_levels(void **state)
     t.o.fail = 0.5;
     predict(&t, "first", "loops");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
-    says(&t.x.range.said, HPC_PERF_SLOWER, HPC_PERF_FAIL);
-    says(&t.x.range.function[0].said, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    says(&t.x.range.result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    says(&t.x.range.function[0].result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
     /* the whole decides, or each */
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_NONE);
-    says(&t.x.commit[0].said, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    says(&t.x.commit[0].result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
     t.o.each = true;
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
@@ -147,10 +147,10 @@ static void test_levels(void **state)
     t.o.each = false;
     t.o.fail = t.o.warn = 0.01;
     predict(&t, "unloops", "doubtful");
-    says(&t.x.range.said, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
     assert_int_equal(t.x.level, HPC_PERF_NONE);
     predict(&t, "first", "doubtful");
-    assert_int_equal(t.x.range.said.verdict, HPC_PERF_UNKNOWN);
+    assert_int_equal(t.x.range.result.verdict, HPC_PERF_UNKNOWN);
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
     end(&t);
 }
@@ -163,15 +163,15 @@ static void test_what_has_no_effect(void **state)
     step(p, "empty", COMMENTED, "nothing at all\n");
     told t = begin(p);
     predict(&t, "first", "comment");
-    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
-    assert_true(t.x.range.said.p[HPC_PERF_SAME] == 1);
-    assert_non_null(strstr(t.x.range.said.why[0].text, "only comments"));
+    says(&t.x.range.result, HPC_PERF_SAME, HPC_PERF_NONE);
+    assert_true(t.x.range.result.p[HPC_PERF_SAME] == 1);
+    assert_non_null(strstr(t.x.range.result.why[0].text, "only comments"));
     predict(&t, "comment", "empty");
     assert_int_equal(t.x.n, 1);
-    assert_true(t.x.commit[0].said.p[HPC_PERF_SAME] == 1);
+    assert_true(t.x.commit[0].result.p[HPC_PERF_SAME] == 1);
     predict(&t, "HEAD", "HEAD");
     assert_int_equal(t.x.n, 0);
-    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_int_equal(t.x.level, HPC_PERF_NONE);
     end(&t);
 }
@@ -194,20 +194,20 @@ static void tests_and_documents_drive_no_verdict(void **state)
     step(p, "both", LOOPS, "the program and its test\n");
     told t = begin(p);
     predict(&t, "base", "t");
-    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_int_equal(t.x.range.aside_n, 3);
-    assert_non_null(strstr(t.x.range.said.why[0].text, "only tests, documents, examples"));
+    assert_non_null(strstr(t.x.range.result.why[0].text, "only tests, documents, examples"));
     predict(&t, "t", "prose");
-    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_int_equal(t.x.range.aside_n, 1);
     predict(&t, "prose", "benchmark");
-    says(&t.x.range.said, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    says(&t.x.range.result, HPC_PERF_SLOWER, HPC_PERF_WARN);
     predict(&t, "benchmark", "loops");
-    double alone = t.x.range.said.p[HPC_PERF_SLOWER];
+    double alone = t.x.range.result.p[HPC_PERF_SLOWER];
     predict(&t, "back", "both");
-    says(&t.x.range.said, HPC_PERF_SLOWER, HPC_PERF_WARN);
-    assert_true(t.x.range.said.p[HPC_PERF_SLOWER] == alone);
-    assert_string_equal(t.x.range.said.why[0].file, "step.c");
+    says(&t.x.range.result, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    assert_true(t.x.range.result.p[HPC_PERF_SLOWER] == alone);
+    assert_string_equal(t.x.range.result.why[0].file, "step.c");
     end(&t);
 }
 
@@ -285,13 +285,13 @@ static void test_other_files(void **state)
     predict(&t, "first", "HEAD");
     assert_int_equal(t.x.n, 5);
     for (int64_t k = 0; k < t.x.n; k++) {
-        const hpc_perf_said *s = &t.x.commit[k].said;
+        const hpc_perf_result *s = &t.x.commit[k].result;
         assert_false(isnan(s->p[0]));
         assert_true(s->verdict != HPC_PERF_UNKNOWN || s->because);
     }
     assert_int_equal(t.x.commit[0].n, 0); /* a file was renamed, no function changed */
-    assert_true(t.x.commit[2].said.p[HPC_PERF_SAME] < 1); /* a submodule: anything may be in it */
-    assert_true(t.x.commit[3].said.p[HPC_PERF_SAME] < 1); /* a build file alone */
+    assert_true(t.x.commit[2].result.p[HPC_PERF_SAME] < 1); /* a submodule: anything may be in it */
+    assert_true(t.x.commit[3].result.p[HPC_PERF_SAME] < 1); /* a build file alone */
     assert_string_equal(t.x.commit[3].function[0].file, "Makefile");
     end(&t);
 }
@@ -319,10 +319,10 @@ static void test_many_files(void **state)
     predict(&t, "c1", "c2");
     assert_int_equal(t.x.range.n, 1000);
     predict(&t, "c2", "c3");
-    says(&t.x.range.said, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
+    says(&t.x.range.result, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
     assert_non_null(
-        strstr(t.x.range.said.because, "more files differ than the limit for analysis"));
-    assert_true(isnan(t.x.range.said.p[0]));
+        strstr(t.x.range.result.because, "more files differ than the limit for analysis"));
+    assert_true(isnan(t.x.range.result.p[0]));
     assert_int_equal(t.x.range.n, 0);
     end(&t);
     history_close(&h);
@@ -342,10 +342,10 @@ static void test_trailers(void **state)
     told t = begin(p);
     t.o.fail = 0.5;
     predict(&t, "first", "known");
-    says(&t.x.commit[0].said, HPC_PERF_SLOWER, HPC_PERF_FAIL);
-    assert_string_equal(t.x.commit[0].said.acknowledged, "more exact now");
-    assert_false(t.x.commit[0].said.by_file);
-    assert_string_equal(t.x.range.said.acknowledged, "more exact now");
+    says(&t.x.commit[0].result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    assert_string_equal(t.x.commit[0].result.acknowledged, "more exact now");
+    assert_false(t.x.commit[0].result.by_file);
+    assert_string_equal(t.x.range.result.acknowledged, "more exact now");
     assert_int_equal(t.x.level, HPC_PERF_NONE);
     predict(&t, "away", "no-reason");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
@@ -356,7 +356,7 @@ static void test_trailers(void **state)
     assert_int_equal(t.x.remarks_n, 0);
     /* one that is not acknowledged makes the whole count again */
     predict(&t, "first", "subject");
-    assert_null(t.x.range.said.acknowledged);
+    assert_null(t.x.range.result.acknowledged);
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
     end(&t);
 }
@@ -381,15 +381,15 @@ static void test_files(void **state)
     snprintf(line, sizeof line, "# known\n\n  %.9s   it is\tmeant so \r\n", hex);
     with_acks(&t, line, "first", "loops");
     assert_int_equal(t.x.level, HPC_PERF_NONE);
-    assert_string_equal(t.x.commit[0].said.acknowledged, "it is?meant so");
-    assert_true(t.x.commit[0].said.by_file);
+    assert_string_equal(t.x.commit[0].result.acknowledged, "it is?meant so");
+    assert_true(t.x.commit[0].result.by_file);
     assert_int_equal(t.x.remarks_n, 0);
     static const char *const match[] = {"step.c why", "step.c:step why", ".perf-ack x\nstep.c why"};
     for (int k = 0; k < 3; k++) {
         with_acks(&t, match[k], "first", "loops");
         assert_int_equal(t.x.level, HPC_PERF_NONE);
-        assert_string_equal(t.x.range.said.acknowledged, "why");
-        assert_string_equal(t.x.range.function[0].said.acknowledged, "why");
+        assert_string_equal(t.x.range.result.acknowledged, "why");
+        assert_string_equal(t.x.range.function[0].result.acknowledged, "why");
         assert_int_equal(t.x.remarks_n, k == 2);
     }
     static const char *const miss[] = {"step.c",           "step why",    "step.c:steps why",
@@ -427,7 +427,7 @@ static void test_file_of_head(void **state)
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
     predict(&t, "first", "ack");
     assert_int_equal(t.x.level, HPC_PERF_NONE);
-    assert_string_equal(t.x.range.said.acknowledged, "as agreed");
+    assert_string_equal(t.x.range.result.acknowledged, "as agreed");
     t.o.acks = "";
     predict(&t, "first", "ack");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
@@ -446,10 +446,10 @@ static void test_names_are_cleaned(void **state)
     told t = begin(p);
     predict(&t, "first", "loops");
     assert_string_equal(t.x.commit[0].subject, "a?[31mb?c?d\xc3\xa4");
-    assert_string_equal(t.x.commit[0].said.acknowledged, "?]0;x");
+    assert_string_equal(t.x.commit[0].result.acknowledged, "?]0;x");
     with_acks(&t, "step.c \xff\xed\xa0\x80\xc0\x80\xe2\x82\xac\xf4\x90\x80\x80.\xc3", "first",
               "loops");
-    assert_string_equal(t.x.range.function[0].said.acknowledged, "??????\xe2\x82\xac????.?");
+    assert_string_equal(t.x.range.function[0].result.acknowledged, "??????\xe2\x82\xac????.?");
     end(&t);
 }
 

@@ -141,7 +141,7 @@ static void phrases_state_amounts_in_words(void **state)
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         text.n = 0;
         int feature = hpc_perf_feature_named(of[k].feature);
-        assert_int_equal(perf_feature_say(&text, feature, of[k].value), 0);
+        assert_int_equal(perf_feature_put(&text, feature, of[k].value), 0);
         assert_string_equal(text.data, of[k].phrase);
     }
     hpc_buf_release(&text);

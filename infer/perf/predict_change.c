@@ -13,11 +13,11 @@
 
 enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
 
-int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
-                     const hpc_perf_predict_options *o, hpc_arena *arena)
+int perf_predictor_open(perf_predictor *t, hpc_git *g, const hpc_perf_model *m,
+                        const hpc_perf_predict_options *o, hpc_arena *arena)
 {
     int rc;
-    *t = (perf_teller){.model = m, .o = o, .arena = arena};
+    *t = (perf_predictor){.model = m, .o = o, .arena = arena};
     TRY(hpc_perf_reader_create(&t->reader, g, NULL));
     hpc_perf_reader_set_program(t->reader, o->program);
     if (o->file_n > 0) TRY(hpc_perf_reader_set_work(t->reader, o->file, o->file_n));
@@ -26,14 +26,14 @@ out:
     return rc;
 }
 
-void perf_teller_close(perf_teller *t)
+void perf_predictor_close(perf_predictor *t)
 {
     hpc_perf_change_release(&t->change);
     hpc_perf_features_release(&t->features);
     hpc_perf_reasons_release(&t->reasons);
     hpc_perf_reader_free(t->reader);
     hpc_perf_scanner_free(t->scanner);
-    *t = (perf_teller){0};
+    *t = (perf_predictor){0};
 }
 
 /* ---- text of others -------------------------------------------------------------------------- */
@@ -81,39 +81,39 @@ const char *perf_clean(hpc_arena *a, const char *text, size_t n)
     return copy;
 }
 
-static int keep(const char **out, perf_teller *t, const char *text)
+static int keep(const char **out, perf_predictor *t, const char *text)
 {
     *out = perf_clean(t->arena, text, strlen(text));
     return *out ? HPC_OK : HPC_E_NOMEM;
 }
 
-static int keep_name(const char **out, perf_teller *t, size_t at)
+static int keep_name(const char **out, perf_predictor *t, size_t at)
 {
     return keep(out, t, t->change.names.data + at);
 }
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 
-static bool speaks(const hpc_perf_said *s, double score)
+static bool speaks(const hpc_perf_result *s, double score)
 {
     if (s->verdict == HPC_PERF_SLOWER) return score > 0;
     return s->verdict != HPC_PERF_FASTER || score < 0;
 }
 
 /* Documents count among other files, and are no reason. */
-static bool is_reason(const perf_teller *t, const hpc_perf_reason *r)
+static bool is_reason(const perf_predictor *t, const hpc_perf_reason *r)
 {
     perf_special which;
     bool other = perf_feature_is_special(r->feature, &which) && which == PERF_OTHER_FILES;
     return !other || t->change.other_n > t->change.other_aside_n;
 }
 
-static int put_reason(hpc_perf_said *s, perf_teller *t, const hpc_perf_reason *r, double score)
+static int put_reason(hpc_perf_result *s, perf_predictor *t, const hpc_perf_reason *r, double score)
 {
     const hpc_perf_change *c = &t->change;
-    hpc_perf_why *w = &s->why[s->why_n];
+    hpc_perf_reason_text *w = &s->why[s->why_n];
     int rc;
-    *w = (hpc_perf_why){.file = "", .function = "", .line = r->line, .gone = r->base};
+    *w = (hpc_perf_reason_text){.file = "", .function = "", .line = r->line, .gone = r->base};
     w->score = score;
     int effect = perf_expected_effect(r->feature, r->value);
     w->contrary = (s->verdict == HPC_PERF_SLOWER && effect < 0) ||
@@ -132,7 +132,8 @@ out:
 
 /* Those that speak for the verdict; else the largest that there are; else what says something
  * without any weight. function -1: of all. */
-static int put_reasons(hpc_perf_said *s, perf_teller *t, int64_t function, const double *weight)
+static int put_reasons(hpc_perf_result *s, perf_predictor *t, int64_t function,
+                       const double *weight)
 {
     int rc = HPC_OK;
     for (int pass = 0; pass < 3 && s->why_n == 0; pass++) {
@@ -175,7 +176,7 @@ static bool is_without_effect(const hpc_perf_change *c)
     return true;
 }
 
-static void say_same(hpc_perf_said *s)
+static void set_same(hpc_perf_result *s)
 {
     s->verdict = HPC_PERF_SAME;
     s->p[HPC_PERF_SAME] = 1;
@@ -183,26 +184,26 @@ static void say_same(hpc_perf_said *s)
 
 /* 63 measured commits of the shipped histories change nothing else, and none was slower or
  * faster: by the rule of succession, 64 of 66. */
-static void say_aside(hpc_perf_said *s)
+static void set_aside(hpc_perf_result *s)
 {
     s->verdict = HPC_PERF_SAME;
     s->p[HPC_PERF_SAME] = 64.0 / 66;
     s->p[HPC_PERF_SLOWER] = s->p[HPC_PERF_FASTER] = 1.0 / 66;
-    s->why[0] =
-        (hpc_perf_why){.text = "only tests, documents, examples or files outside the build differ",
-                       .file = "",
-                       .function = ""};
+    s->why[0] = (hpc_perf_reason_text){
+        .text = "only tests, documents, examples or files outside the build differ",
+        .file = "",
+        .function = ""};
     s->why_n = 1;
 }
 
-static int say_unknown(hpc_perf_said *s, perf_teller *t, const char *because)
+static int set_unknown(hpc_perf_result *s, perf_predictor *t, const char *because)
 {
     s->verdict = HPC_PERF_UNKNOWN;
     for (int k = 0; k < 3; k++) s->p[k] = NAN;
     return keep(&s->because, t, because);
 }
 
-static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_estimate *e,
+static int set_why_unknown(hpc_perf_result *s, perf_predictor *t, const hpc_perf_estimate *e,
                            const hpc_perf_vector *x)
 {
     hpc_buf text = {0};
@@ -211,7 +212,7 @@ static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_esti
     if (!e->outside) return HPC_OK;
     s->because = "unlike all changes in the training data";
     if (e->outside_feature < 0) return HPC_OK;
-    TRY(perf_feature_say(&text, e->outside_feature, x->value[e->outside_feature]));
+    TRY(perf_feature_put(&text, e->outside_feature, x->value[e->outside_feature]));
     s->because = hpc_arena_text(t->arena, "unlike all changes in the training data: %s", text.data);
     TRY(s->because ? HPC_OK : HPC_E_NOMEM);
 out:
@@ -219,7 +220,8 @@ out:
     return rc;
 }
 
-static int say(hpc_perf_said *s, perf_teller *t, const hpc_perf_vector *x, int64_t function)
+static int set_result(hpc_perf_result *s, perf_predictor *t, const hpc_perf_vector *x,
+                      int64_t function)
 {
     hpc_perf_estimate e;
     int rc = HPC_OK;
@@ -227,38 +229,38 @@ static int say(hpc_perf_said *s, perf_teller *t, const hpc_perf_vector *x, int64
     s->verdict = e.verdict;
     s->outside = e.outside;
     for (int k = 0; k < 3; k++) s->p[k] = e.p[k];
-    if (e.verdict == HPC_PERF_UNKNOWN) TRY(say_why_unknown(s, t, &e, x));
+    if (e.verdict == HPC_PERF_UNKNOWN) TRY(set_why_unknown(s, t, &e, x));
     if (function < 0 || e.verdict != HPC_PERF_SAME) TRY(put_reasons(s, t, function, e.weight));
 out:
     return rc;
 }
 
-static int tell_function(hpc_perf_told_function *out, perf_teller *t, int64_t k)
+static int predict_function(hpc_perf_function_prediction *out, perf_predictor *t, int64_t k)
 {
     const hpc_perf_change *c = &t->change;
     const hpc_perf_function *f = &c->function[k];
     const hpc_perf_side *side = f->head.source ? &f->head : &f->base;
     int rc;
-    *out = (hpc_perf_told_function){.line = side->line, .gone = !f->head.source};
+    *out = (hpc_perf_function_prediction){.line = side->line, .gone = !f->head.source};
     TRY(keep_name(&out->file, t, c->file[f->file].path));
     TRY(keep_name(&out->base_file, t, c->file[f->base_file].base_path));
     TRY(keep_name(&out->name, t, out->gone ? f->base_name : f->name));
     if (f->first >= 0 && f->edits_n > 0 && f->head.source && f->head.function < 0)
         out->line = c->edit[f->first].head_line; /* code outside functions begins at line 1 */
     if (f->same_code)
-        say_same(&out->said);
+        set_same(&out->result);
     else
-        TRY(say(&out->said, t, &t->features.function[k], k));
+        TRY(set_result(&out->result, t, &t->features.function[k], k));
 out:
     return rc;
 }
 
-/* What the language model said of the change is among its features, and those of its functions. */
-static void hear(perf_teller *t)
+/* Sets the features of the language model for the change and its functions. */
+static void set_language_features(perf_predictor *t)
 {
-    hpc_perf_language_said s;
+    hpc_perf_language_result s;
     if (!t->language) return;
-    hpc_perf_language_judge(&s, t->language, t->told++);
+    hpc_perf_language_result_of(&s, t->language, t->predicted_n++);
     hpc_perf_language_put(&t->features.commit, s.known ? s.logp : NULL);
     for (int64_t k = 0; k < s.n; k++) {
         const hpc_perf_language_opinion *o = &s.function[k];
@@ -266,7 +268,7 @@ static void hear(perf_teller *t)
     }
 }
 
-static int find_heat(perf_teller *t, const hpc_perf_told *of)
+static int find_heat(perf_predictor *t, const hpc_perf_change_prediction *of)
 {
     const hpc_hot_line *hot = NULL;
     int64_t n = 0;
@@ -278,35 +280,35 @@ out:
     return rc;
 }
 
-static int tell_change(hpc_perf_told *out, perf_teller *t)
+static int predict_change(hpc_perf_change_prediction *out, perf_predictor *t)
 {
     const hpc_perf_change *c = &t->change;
     int rc;
     out->aside_n = c->aside_n;
     TRY(hpc_perf_features_find(&t->features, t->scanner, c));
     TRY(find_heat(t, out));
-    hear(t);
+    set_language_features(t);
     if (is_aside(c)) {
-        say_aside(&out->said);
+        set_aside(&out->result);
     } else if (is_without_effect(c)) {
-        say_same(&out->said);
-        TRY(put_reasons(&out->said, t, -1, NULL));
+        set_same(&out->result);
+        TRY(put_reasons(&out->result, t, -1, NULL));
     } else {
-        TRY(say(&out->said, t, &t->features.commit, -1));
+        TRY(set_result(&out->result, t, &t->features.commit, -1));
     }
     out->function = hpc_arena_alloc(t->arena, (size_t)c->n + 1, sizeof *out->function);
     TRY(out->function ? HPC_OK : HPC_E_NOMEM);
-    for (; out->n < c->n; out->n++) TRY(tell_function(&out->function[out->n], t, out->n));
+    for (; out->n < c->n; out->n++) TRY(predict_function(&out->function[out->n], t, out->n));
 out:
     return rc;
 }
 
-static bool is_readable(int rc, const perf_teller *t)
+static bool is_readable(int rc, const perf_predictor *t)
 {
     return rc == HPC_GIT_READ && !t->change.too_many;
 }
 
-int perf_listen(const hpc_perf_told *of, perf_teller *t)
+int perf_predictor_add(const hpc_perf_change_prediction *of, perf_predictor *t)
 {
     int rc;
     TRY(hpc_perf_change_read(&t->change, t->reader, &of->base, &of->head));
@@ -315,16 +317,16 @@ out:
     return rc;
 }
 
-int perf_tell(hpc_perf_told *out, perf_teller *t)
+int perf_predict_change(hpc_perf_change_prediction *out, perf_predictor *t)
 {
     char because[256];
     int rc;
     TRY(hpc_perf_change_read(&t->change, t->reader, &out->base, &out->head));
-    if (is_readable(rc, t)) return tell_change(out, t);
+    if (is_readable(rc, t)) return predict_change(out, t);
     snprintf(because, sizeof because, "%.200s",
              rc == HPC_GIT_READ ? "more files differ than the limit for analysis"
                                 : t->change.names.data);
-    rc = say_unknown(&out->said, t, because);
+    rc = set_unknown(&out->result, t, because);
 out:
     return rc;
 }

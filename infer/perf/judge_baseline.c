@@ -164,7 +164,7 @@ static int choose(int *best, const judge_set *s, perf_question q)
     return HPC_OK;
 }
 
-static int bag_says(judge_said *said, const judge_set *train, const judge_set *test)
+static int predict_bag(judge_prediction *predicted, const judge_set *train, const judge_set *test)
 {
     table t[PERF_QUESTIONS] = {0};
     int rc = HPC_OK;
@@ -178,7 +178,7 @@ static int bag_says(judge_said *said, const judge_set *train, const judge_set *t
         const hpc_perf_bag *b = &test->bag[test->at[k]];
         double changed = perf_sigmoid(margin_of(&t[PERF_SIZE], b, PERF_SIZE));
         double slower = perf_sigmoid(margin_of(&t[PERF_SIDE], b, PERF_SIDE));
-        double *p = said[test->at[k]].p;
+        double *p = predicted[test->at[k]].p;
         p[HPC_PERF_SLOWER] = changed * slower;
         p[HPC_PERF_SAME] = 1 - changed;
         p[HPC_PERF_FASTER] = changed * (1 - slower);
@@ -191,12 +191,13 @@ out:
 /* ---- without words ------------------------------------------------------------------------------
  */
 
-static void majority_says(judge_said *said, const judge_set *train, const judge_set *test)
+static void predict_majority(judge_prediction *predicted, const judge_set *train,
+                             const judge_set *test)
 {
     double n[3] = {1, 1, 1};
     for (int64_t k = 0; k < train->n; k++) n[train->e[train->at[k]].label]++;
     for (int64_t k = 0; k < test->n; k++)
-        for (int v = 0; v < 3; v++) said[test->at[k]].p[v] = n[v] / (n[0] + n[1] + n[2]);
+        for (int v = 0; v < 3; v++) predicted[test->at[k]].p[v] = n[v] / (n[0] + n[1] + n[2]);
 }
 
 static double size_of(const hpc_perf_vector *x)
@@ -206,7 +207,7 @@ static double size_of(const hpc_perf_vector *x)
     return log2(exp2(added) + exp2(removed) - 1); /* each is log2(1 + n) */
 }
 
-static int size_says(judge_said *said, const judge_set *train, const judge_set *test)
+static int predict_size(judge_prediction *predicted, const judge_set *train, const judge_set *test)
 {
     table t = {0};
     cell *c = hpc_alloc((size_t)train->n + 1, sizeof *c);
@@ -224,7 +225,7 @@ static int size_says(judge_said *said, const judge_set *train, const judge_set *
     for (int k = 0; k < 50; k++) descend(&t, 0.01, true); /* two that lean on each other: slow */
     for (int64_t k = 0; k < test->n; k++) {
         double m = t.bias + t.weight[0] * size_of(&test->e[test->at[k]].x);
-        double *p = said[test->at[k]].p, changed = perf_sigmoid(m);
+        double *p = predicted[test->at[k]].p, changed = perf_sigmoid(m);
         p[HPC_PERF_SLOWER] = changed * slower_n / changed_n;
         p[HPC_PERF_SAME] = 1 - changed;
         p[HPC_PERF_FASTER] = changed * (1 - slower_n / changed_n);
@@ -236,12 +237,12 @@ out:
     return rc;
 }
 
-int judge_rival_say(judge_said *said, hpc_perf_rival r, const judge_set *train,
-                    const judge_set *test)
+int judge_baseline_predict(judge_prediction *predicted, hpc_perf_method r, const judge_set *train,
+                           const judge_set *test)
 {
-    if (r == HPC_PERF_BAG) return bag_says(said, train, test);
-    if (r == HPC_PERF_DIFF_SIZE) return size_says(said, train, test);
+    if (r == HPC_PERF_BAG) return predict_bag(predicted, train, test);
+    if (r == HPC_PERF_DIFF_SIZE) return predict_size(predicted, train, test);
     hpc_assert(r == HPC_PERF_MAJORITY);
-    majority_says(said, train, test);
+    predict_majority(predicted, train, test);
     return HPC_OK;
 }
