@@ -107,7 +107,7 @@ static bool word_is(const hpc_json *o, const char *key, const char *wanted, bool
            strcmp(word, wanted) == 0;
 }
 
-/* f8_e4m3 with scales of blocks, as DeepSeek and Qwen publish it; activations stay as they are. */
+/* f8_e4m3 with scales of blocks, as DeepSeek and Qwen publish it; activations keep their type. */
 static int check_quantization(const hpc_json *q)
 {
     if (!given(q) || (word_is(q, "quant_method", "fp8", false) && word_is(q, "fmt", "e4m3", true) &&

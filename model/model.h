@@ -244,8 +244,8 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
 /* Reads all of t as f32 in our layout: splits fused tensors, undoes transposition and the pairing
  * of rotary rows, and unpacks blocks. */
 int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
-/* Appends which matrices ops cannot take as stored, and in which type they are held; nothing if
- * there are none. */
+/* Appends which matrices ops cannot take as stored, and the type that holds them; may append
+ * nothing. */
 int hpc_weights_note(hpc_buf *out, const hpc_weights *w);
 /* Writes config.json, generation_config.json and model.safetensors (parts of at most part_bytes; 0:
  * 5 GB) with the family's names and fused tensors. `read` gives tensor t as f32; adapters are

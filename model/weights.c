@@ -177,7 +177,7 @@ out:
     return rc;
 }
 
-/* The extent of a block of which n give `blocks`: a power of two; 0: there is none. */
+/* The extent of a block of which n give `blocks`: a power of two; 0: no such block. */
 static int64_t scale_block(int64_t n, int64_t blocks)
 {
     for (int64_t b = 1; b <= 1 << 20; b *= 2)

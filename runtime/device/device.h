@@ -38,7 +38,7 @@ typedef enum hpc_dtype {
     HPC_Q3_K,
     HPC_IQ4_NL,
     HPC_IQ4_XS,
-    HPC_F8_E4M3, /* without the scales that files have beside it */
+    HPC_F8_E4M3, /* without the scales of its blocks */
     HPC_DTYPE_N
 } hpc_dtype;
 
