@@ -16,7 +16,6 @@ typedef struct model_gguf_type {
     int ours;     /* hpc_dtype, or -1 */
 } model_gguf_type;
 const model_gguf_type *model_gguf_type_of(hpc_dtype dtype); /* NULL: no such type */
-size_t model_gguf_kind_bytes(int kind); /* size of a number; 0: string or list */
 
 typedef struct gguf_entry {
     const char *name;
