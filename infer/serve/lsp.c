@@ -256,7 +256,7 @@ static int change(lsp_server *s, hpc_document *d, const hpc_json *edit, bool *mo
     }
     if (!lsp_position(&from, range, "start") || !lsp_position(&to, range, "end"))
         return hpc_fail(HPC_E_ARG, "%s: a change has no valid range", d->uri);
-    *moved = lsp_hints_edit(s, d->uri, from.line, to.line, text) || *moved;
+    *moved = lsp_hints_edit(s, d->uri, from, to, text) || *moved;
     return hpc_document_edit(d, hpc_text_offset(&d->text, from, s->unit),
                              hpc_text_offset(&d->text, to, s->unit), text, strlen(text));
 }

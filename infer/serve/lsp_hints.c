@@ -70,19 +70,22 @@ bool lsp_hints_drop(lsp_server *s, const char *uri)
     return had;
 }
 
-static bool move(int64_t *line, int64_t from, int64_t to, int64_t by)
+/* A line that begins where the edit ends moves with the text after it. */
+static bool move(int64_t *line, hpc_text_position first, hpc_text_position last, int64_t by)
 {
-    const int64_t old = *line;
-    if (old > to)
+    const int64_t old = *line, from = first.line, to = last.line;
+    const bool begins = old == to && first.character == 0 && last.character == 0;
+    if (old > to || begins)
         *line += by;
     else if (old > from)
         *line = from; /* its line was replaced */
     return *line != old;
 }
 
-bool lsp_hints_edit(lsp_server *s, const char *uri, int64_t from, int64_t to, const char *text)
+bool lsp_hints_edit(lsp_server *s, const char *uri, hpc_text_position from, hpc_text_position to,
+                    const char *text)
 {
-    int64_t by = from - to;
+    int64_t by = from.line - to.line;
     bool moved = false;
     for (const char *p = text; (p = strchr(p, '\n')); p++) by++;
     pthread_mutex_lock(&s->hints.lock);

@@ -174,8 +174,9 @@ void lsp_hints_close(lsp_server *s);
 void lsp_hints_release(lsp_hints *h);
 int lsp_hints_take(lsp_server *s, lsp_hints *h);     /* replaces those of its document */
 bool lsp_hints_drop(lsp_server *s, const char *uri); /* true: there were some */
-/* Lines [from, to] became the text. True: hints moved. */
-bool lsp_hints_edit(lsp_server *s, const char *uri, int64_t from, int64_t to, const char *text);
+/* The range became the text. True: hints moved. */
+bool lsp_hints_edit(lsp_server *s, const char *uri, hpc_text_position from, hpc_text_position to,
+                    const char *text);
 void lsp_hints_put(hpc_json_out *w, lsp_server *s, const char *uri); /* as diagnostics */
 void lsp_hints_publish(lsp_server *s, const char *uri);              /* alone */
 /* Publishes them; where the client does not ask for the verdicts on loops, with these, on the

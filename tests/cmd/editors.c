@@ -96,6 +96,32 @@ static void neovim_shows_accepts_and_fixes(void **state)
     is_fixed(state, "f.c");
 }
 
+/* A function of HEAD, and the same with a scan of a string in its loop. */
+#define REPOSITORY                                                                                 \
+    "cd '%s' && git init -q . && printf '%%b' 'int f(int n, char *s)\\n{\\n    int a = 0;\\n"      \
+    "    for (int i = 0; i < n; i++)\\n        a += s[i];\\n    return a;\\n}\\n' >p.c && git "    \
+    "add . "                                                                                       \
+    "&& git -c user.name=a -c user.email=a@example.org commit -q -m first && "                     \
+    "sed -i 's/a += s/a += strlen(s) * s/' p.c 2>&1"
+
+static void neovim_shows_hints_on_performance(void **state)
+{
+    char command[2048];
+    NEED_LIBRARY;
+    need("nvim --headless -u NONE -c 'if has(\"nvim-0.11\") | qa | else | cq | endif' 2>&1",
+         "Neovim 0.11");
+    snprintf(command, sizeof command, REPOSITORY, ((const hpc_test_folder *)*state)->root);
+    assert_int_equal(shell(command), 0);
+    run(state,
+        "nvim --headless -u NONE -l tests/editors/perf.lua '%s' \"$PWD/editors/nvim\" '%s' 2>&1 "
+        "</dev/null",
+        "p.c");
+    hpc_test_says(output, "progress: begin");
+    hpc_test_says(output, "hint: line 1, severity 3: probably slower than HEAD (");
+    hpc_test_says(output, "linear scan 'strlen' added in a loop");
+    hpc_test_says(output, "moved");
+}
+
 static void emacs_completes_and_fixes(void **state)
 {
     NEED_LIBRARY;
@@ -159,11 +185,9 @@ static void vscode_extension_is_packed_with_its_manifest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(neovim_shows_accepts_and_fixes),
-        TEST(emacs_completes_and_fixes),
-        TEST(vim_shows_accepts_and_fixes),
-        TEST(vscode_shows_accepts_and_fixes),
-        TEST(vscode_extension_is_packed_with_its_manifest),
+        TEST(neovim_shows_accepts_and_fixes), TEST(neovim_shows_hints_on_performance),
+        TEST(emacs_completes_and_fixes),      TEST(vim_shows_accepts_and_fixes),
+        TEST(vscode_shows_accepts_and_fixes), TEST(vscode_extension_is_packed_with_its_manifest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

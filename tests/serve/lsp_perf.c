@@ -98,8 +98,8 @@ static void saved_changes_get_hints_with_reasons(void **state)
     hpc_test_says(c.body.data, "\"relatedInformation\":[{\"location\":{\"uri\":\"file://");
     assert_null(strstr(c.body.data, "'same'"));
     notify(&c, "didChange",
-           ",\"contentChanges\":[{\"range\":{\"start\":{\"line\":0,\"character\":0},"
-           "\"end\":{\"line\":0,\"character\":0}},\"text\":\"\\n\"}]");
+           ",\"contentChanges\":[{\"range\":{\"start\":{\"line\":2,\"character\":0},"
+           "\"end\":{\"line\":2,\"character\":0}},\"text\":\"\\n\"}]");
     assert_int_equal(await_line(&c, "slower"), STEP_LINE + 1);
     notify(&c, "didClose", "");
     hpc_json_free(client_await(&c, "textDocument/publishDiagnostics"));
