@@ -266,6 +266,7 @@ const char *pragma_error_advice(const pragma_file *f)
         return "give MPI's flags after --, as -- $(mpicc --showme:compile)";
     if (f->d.missing[0]) return "name the header's folder with -p or -- -I";
     if (f->d.language == HPC_LANGUAGE_CUDA || f->d.language == HPC_LANGUAGE_HIP)
-        return "only the common functions of CUDA and HIP are declared here: calls of others are unknown";
+        return "only the common functions of CUDA and HIP are declared here: calls of others are "
+               "unknown";
     return "give the compiler's flags with -p or after --";
 }

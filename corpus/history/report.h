@@ -66,8 +66,9 @@ const perf_commit *perf_report_commit(const perf_shown *s, int64_t at);
 void perf_report_labels(int64_t n[HPC_HISTORY_UNDECIDED + 1], const perf_shown *s);
 
 /* ---- report_text.c ---- */
-void perf_report_noise(hpc_buf *out, const perf_curve *c);           /* as a phrase */
-int hpc_history_report_text(hpc_buf *out, const hpc_history_report *r, int width); /* width 0: unlimited */
+void perf_report_noise(hpc_buf *out, const perf_curve *c); /* as a phrase */
+/* width 0: unlimited */
+int hpc_history_report_text(hpc_buf *out, const hpc_history_report *r, int width);
 int hpc_history_report_json(hpc_buf *out, const hpc_history_report *r);
 
 /* ---- report_plot.c ---- */

@@ -48,7 +48,8 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories, int wi
     perf_report_labels(label, s);
     hpc_buf_text(&text, "\n    labels:");
     for (int k = 0; k <= HPC_HISTORY_UNDECIDED; k++)
-        hpc_buf_printf(&text, "%s %lld %s", k ? "," : "", (long long)label[k], hpc_history_label_name(k));
+        hpc_buf_printf(&text, "%s %lld %s", k ? "," : "", (long long)label[k],
+                       hpc_history_label_name(k));
     hpc_text_fill_take(out, &text, 6, width);
 }
 

@@ -104,7 +104,7 @@ static int decode(hpc_text *x, int32_t token)
 
 /* ---- what waits ------------------------------------------------------------------------------ */
 
-/* Offset of the first stop string, or n. Of several at that offset, the first in the list counts. */
+/* Offset of the first stop string, or n. If several begin there, the first in the list counts. */
 static size_t find_stop(const hpc_text *x, const char **which)
 {
     size_t n = x->pending.n, found = n;

@@ -1,8 +1,8 @@
 /*
  * quant.c: the block formats of quantised weights, byte for byte as GGUF files hold them. Unpacking
  * is exact; packing q8_0 and q4_0 gives the format's defining bytes, packing the K formats searches
- * scales of small weighted error. Kernels multiply packed weights. quant_file.c has the formats that
- * are only read from files.
+ * scales of small weighted error. Kernels multiply packed weights. quant_file.c has the formats
+ * that are only read from files.
  *
  * A K block is 256 elements: sub-blocks with small integer scales (and, in q4_K
  * and q5_K, minima) that share one f16 factor.

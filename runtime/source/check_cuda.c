@@ -3,7 +3,7 @@
  * that is checked without the toolkit.
  *
  * Functions of the host's interface take any arguments, and may change each of them: no signature
- * is known. The C library is declared for the device too.
+ * is known. The C library is also declared for the device.
  */
 #include "runtime/source/check_priv.h"
 
@@ -25,8 +25,8 @@ const char *const check_cuda_headers[] = {
     "hip/hip_bf16.h",
     "hip/hip_fp16.h",
     "hip/hip_vector_types.h",
-    "hip/math_functions.h",
-    NULL};
+    "hip/math_functions.h"};
+const int check_cuda_headers_n = sizeof check_cuda_headers / sizeof *check_cuda_headers;
 
 const char check_cuda_calls[] =
     "#pragma once\n"

@@ -179,13 +179,6 @@ static void put_text(hpc_buf *b, const char *path, const char *text, size_t n)
     check_put_bytes(b, text, n);
 }
 
-static int64_t cuda_headers_n(void)
-{
-    int64_t n = 0;
-    while (check_cuda_headers[n]) n++;
-    return n;
-}
-
 /* The question that opens the file with what is known by now. */
 static int make_question(hpc_check_file *f)
 {
@@ -198,7 +191,7 @@ static int make_question(hpc_check_file *f)
                      (f->reopened ? CHECK_REOPENED : 0u));
     for (size_t k = 0; k < sizeof f->headers.bits / sizeof *f->headers.bits; k++)
         check_put(b, f->headers.bits[k]);
-    check_put(b, is_cuda(f) ? 5 + (uint64_t)cuda_headers_n() : 3);
+    check_put(b, is_cuda(f) ? 5 + (uint64_t)check_cuda_headers_n : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
     f->question_n = f->empty.text.n;
     f->answer.n = 0;
@@ -211,7 +204,7 @@ static int make_question(hpc_check_file *f)
                  strlen(check_prelude_cuda));
         put_text(b, CHECK_FOLDER "/cuda/hpccoder_cuda_calls.h", check_cuda_calls,
                  strlen(check_cuda_calls));
-        for (int64_t k = 0; k < cuda_headers_n(); k++) {
+        for (int64_t k = 0; k < check_cuda_headers_n; k++) {
             snprintf(path, sizeof path, CHECK_FOLDER "/cuda/%s", check_cuda_headers[k]);
             put_text(b, path, "", 0);
         }

@@ -79,7 +79,8 @@ const char *check_path(hpc_arena *a, const char *folder, const char *path);
 extern const char check_prelude_cuda[], check_prelude_omp[];
 /* ---- (check_cuda.c) ---- */
 extern const char check_cuda_calls[];
-extern const char *const check_cuda_headers[]; /* names of the toolkits' headers; ends with NULL */
+extern const char *const check_cuda_headers[]; /* names of the toolkits' headers */
+extern const int check_cuda_headers_n;
 
 /* ---- headers that files share (check_headers.c) -------------------------------------- */
 typedef struct check_headers { /* a set of standard headers */
