@@ -296,8 +296,10 @@ static int binary(tpl_value *out, tpl_run *x, int op, tpl_value a, tpl_value b)
         return join_lists(out, x, a.list, b.list);
     if (op == '*' && a.kind == TPL_TEXT && tpl_whole(&n, b)) return repeat(out, x, a.text, n);
     if (op == '*' && b.kind == TPL_TEXT && tpl_whole(&n, a)) return repeat(out, x, b.text, n);
-    if ((op == '%' && a.kind == TPL_TEXT) || (op == '*' && a.kind == TPL_LIST))
-        return tpl_fail(x, HPC_E_UNSUPPORTED, "'%c' of a %s", op, tpl_type(a));
+    if ((op == '%' && a.kind == TPL_TEXT) ||
+        (op == '*' && (a.kind == TPL_LIST || b.kind == TPL_LIST)))
+        return tpl_fail(x, HPC_E_UNSUPPORTED, "'%c' of a %s and a %s", op, tpl_type(a),
+                        tpl_type(b));
     rc = tpl_fail(x, HPC_E_ARG, "unsupported operand types for '%c': '%s' and '%s'",
                   op == TPL_DIV   ? '/'
                   : op == TPL_POW ? '*'
@@ -312,7 +314,9 @@ static int unary(tpl_value *out, tpl_run *x, int op, tpl_value v)
     if (v.kind == TPL_UNDEFINED) return tpl_fail(x, HPC_E_ARG, "%s", v.why);
     if (!tpl_is_number(v))
         return tpl_fail(x, HPC_E_ARG, "bad operand type for unary '%c': '%s'", op, tpl_type(v));
-    return numbers(out, x, op, tpl_of_int(0), v);
+    if (v.kind != TPL_REAL) return numbers(out, x, op, tpl_of_int(0), v);
+    *out = (tpl_value){.kind = TPL_REAL, .r = op == '-' ? -v.r : v.r};
+    return HPC_OK;
 }
 
 static int compare_one(bool *out, tpl_run *x, int op, tpl_value a, tpl_value b)
