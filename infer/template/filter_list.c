@@ -95,8 +95,9 @@ static int reverse(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args
     hpc_template_output made = {0};
     int rc;
     (void)args;
+    const bool once = v.kind == TPL_LIST && v.list->kind == TPL_IS_ONCE;
     TRY(tpl_iterate(&from, x, v));
-    TRY(tpl_list_new(&l, x, TPL_IS_ONCE));
+    TRY(tpl_list_new(&l, x, once ? TPL_IS_LIST : TPL_IS_ONCE)); /* Python reverses no generator */
     for (int64_t k = from->n - 1; k >= 0; k--) {
         TRY(v.kind == TPL_TEXT ? tpl_put_str(&made, x, from->item[k])
                                : tpl_list_add(x, l, from->item[k]));
