@@ -286,6 +286,7 @@ static int binary(tpl_value *out, tpl_run *x, int op, tpl_value a, tpl_value b)
     int rc;
     if (op != '+') TRY(check_markup(x, a));
     if (op != '+') TRY(check_markup(x, b));
+    if (op == '%' && a.kind == TPL_TEXT) return tpl_fail(x, HPC_E_UNSUPPORTED, "'%%' of a str");
     if (a.kind == TPL_UNDEFINED || b.kind == TPL_UNDEFINED)
         return tpl_fail(x, HPC_E_ARG, "%s", a.kind == TPL_UNDEFINED ? a.why : b.why);
     if (tpl_is_number(a) && tpl_is_number(b)) return numbers(out, x, op, a, b);
@@ -296,8 +297,8 @@ static int binary(tpl_value *out, tpl_run *x, int op, tpl_value a, tpl_value b)
         return join_lists(out, x, a.list, b.list);
     if (op == '*' && a.kind == TPL_TEXT && tpl_whole(&n, b)) return repeat(out, x, a.text, n);
     if (op == '*' && b.kind == TPL_TEXT && tpl_whole(&n, a)) return repeat(out, x, b.text, n);
-    if ((op == '%' && a.kind == TPL_TEXT) || (op == '*' && a.kind == TPL_LIST))
-        return tpl_fail(x, HPC_E_UNSUPPORTED, "'%c' of a %s", op, tpl_type(a));
+    if (op == '*' && (a.kind == TPL_LIST || b.kind == TPL_LIST))
+        return tpl_fail(x, HPC_E_UNSUPPORTED, "'*' of a %s and a %s", tpl_type(a), tpl_type(b));
     rc = tpl_fail(x, HPC_E_ARG, "unsupported operand types for '%c': '%s' and '%s'",
                   op == TPL_DIV   ? '/'
                   : op == TPL_POW ? '*'
@@ -312,7 +313,9 @@ static int unary(tpl_value *out, tpl_run *x, int op, tpl_value v)
     if (v.kind == TPL_UNDEFINED) return tpl_fail(x, HPC_E_ARG, "%s", v.why);
     if (!tpl_is_number(v))
         return tpl_fail(x, HPC_E_ARG, "bad operand type for unary '%c': '%s'", op, tpl_type(v));
-    return numbers(out, x, op, tpl_of_int(0), v);
+    if (v.kind != TPL_REAL) return numbers(out, x, op, tpl_of_int(0), v);
+    *out = (tpl_value){.kind = TPL_REAL, .r = op == '-' ? -v.r : v.r};
+    return HPC_OK;
 }
 
 static int compare_one(bool *out, tpl_run *x, int op, tpl_value a, tpl_value b)

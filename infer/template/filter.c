@@ -116,6 +116,7 @@ static int to_number(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *ar
         if (!whole) *out = (tpl_value){.kind = TPL_REAL, .r = r};
         return HPC_OK;
     }
+    if (v.kind == TPL_UNDEFINED) return tpl_fail(x, HPC_E_ARG, "%s", v.why);
     if (v.kind != TPL_TEXT) return HPC_OK;
     tpl_trim(&from, &to, v.text, NULL, 3);
     if (to - from >= sizeof text) return tpl_fail(x, HPC_E_UNSUPPORTED, "a number so long");

@@ -18,7 +18,7 @@ static int get_path(tpl_value *out, tpl_run *x, tpl_value v, const tpl_value *pa
             at < path->text->n ? memchr(path->text->data + at, '.', path->text->n - at) : NULL;
         tpl_value key;
         end = dot ? (size_t)(dot - path->text->data) : path->text->n;
-        if (end - at >= sizeof part || end == at)
+        if (end - at >= sizeof part || end == at || memchr(path->text->data, ',', path->text->n))
             TRY(tpl_fail(x, HPC_E_UNSUPPORTED, "this attribute"));
         memcpy(part, path->text->data + at, end - at);
         part[end - at] = '\0';
@@ -95,8 +95,9 @@ static int reverse(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args
     hpc_template_output made = {0};
     int rc;
     (void)args;
+    const bool once = v.kind == TPL_LIST && v.list->kind == TPL_IS_ONCE;
     TRY(tpl_iterate(&from, x, v));
-    TRY(tpl_list_new(&l, x, TPL_IS_ONCE));
+    TRY(tpl_list_new(&l, x, once ? TPL_IS_LIST : TPL_IS_ONCE)); /* Python reverses no generator */
     for (int64_t k = from->n - 1; k >= 0; k--) {
         TRY(v.kind == TPL_TEXT ? tpl_put_str(&made, x, from->item[k])
                                : tpl_list_add(x, l, from->item[k]));
@@ -253,6 +254,18 @@ out:
     return rc;
 }
 
+/* [v]: lists of undefined or equal values have an order. */
+static int wrap(tpl_value *v, tpl_run *x)
+{
+    tpl_list *l;
+    int rc;
+    TRY(tpl_list_new(&l, x, TPL_IS_LIST));
+    TRY(tpl_list_add(x, l, *v));
+    *v = tpl_of_list(l);
+out:
+    return rc;
+}
+
 static int sort(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args)
 {
     tpl_list *l;
@@ -260,6 +273,7 @@ static int sort(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args)
     int rc;
     TRY(with_keys(&l, &key, x, v, tpl_arg(args, 2, "attribute"),
                   is_set(args, 1, "case_sensitive")));
+    for (int64_t k = 0; k < l->n; k++) TRY(wrap(&key[k], x)); /* as Jinja compares */
     TRY(sort_by(x, l->item, key, l->n, is_set(args, 0, "reverse")));
     *out = tpl_of_list(l);
 out:
@@ -303,6 +317,7 @@ static int unique(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args)
     TRY(tpl_list_new(&made, x, TPL_IS_ONCE));
     for (int64_t k = 0; k < l->n; k++) {
         bool same = false;
+        TRY(tpl_check_key(x, key[k]));
         for (int64_t i = 0; !same && i < k; i++) TRY(tpl_equal(&same, x, key[i], key[k]));
         if (!same) TRY(tpl_list_add(x, made, l->item[k]));
     }

@@ -45,7 +45,7 @@ int tpl_find_method(tpl_value *out, tpl_run *x, tpl_value self, const char *name
                                                "remove", "reverse", "sort",   NULL};
     static const char *const lists[] = {"copy", "count", "index", NULL};
     static const char *const loops[] = {"cycle", "changed", NULL};
-    const bool list = self.kind == TPL_LIST && self.list->kind <= TPL_IS_TUPLE;
+    const bool list = self.kind == TPL_LIST && self.list->kind <= TPL_IS_RANGE;
     const char *const *names = self.kind == TPL_TEXT   ? texts
                                : self.kind == TPL_DICT ? dicts
                                : self.kind == TPL_LOOP ? loops
@@ -181,6 +181,8 @@ static int dict_method(tpl_value *out, tpl_run *x, const tpl_dict *d, const char
             (args->names && (args->names[0] || args->names[args->n - 1])))
             return tpl_fail(x, HPC_E_ARG, "get(): bad arguments");
         const tpl_value *found = tpl_dict_find(x, d, args->item[0]);
+        const int rc = tpl_check_key(x, args->item[0]);
+        if (rc < 0) return rc;
         *out = found ? *found : args->n > 1 ? args->item[1] : (tpl_value){.kind = TPL_NONE};
         return HPC_OK;
     }

@@ -37,7 +37,9 @@ static void skip_to(lexer *l, size_t to)
 
 static size_t after_blanks(const lexer *l, size_t at)
 {
-    while (at < l->n && is_blank(l->s[at])) at++;
+    uint32_t code;
+    size_t k;
+    while (at < l->n && (k = tpl_next(&code, l->s, l->n, at)) > 0 && tpl_is_space(code)) at += k;
     return at;
 }
 
@@ -56,10 +58,12 @@ static int add(lexer *l, tpl_token t)
  * of a line. block: lstrip_blocks applies. */
 static int add_data(lexer *l, size_t end, char sign, bool block, bool line_start)
 {
-    size_t to = end;
+    const tpl_text text = {.data = l->s + l->at, .n = end - l->at};
+    size_t from, to = end;
     int rc = HPC_OK;
     if (sign == '-') {
-        while (to > l->at && is_blank(l->s[to - 1])) to--;
+        tpl_trim(&from, &to, &text, NULL, 2);
+        to += l->at;
     } else if (sign != '+' && block) {
         size_t line = end;
         while (line > l->at && l->s[line - 1] != '\n') line--;
@@ -82,8 +86,14 @@ static size_t block_end(const lexer *l, size_t at, const char *mark)
     return 2 + (size_t)(at + 2 < l->n && l->s[at + 2] == '\n');
 }
 
+/* Jinja accepts a comment that begins at the end of the text. */
 static int skip_comment(lexer *l)
 {
+    const size_t from = l->at + 2;
+    if (from == l->n || (from + 1 == l->n && strchr("+-", l->s[from]))) {
+        skip_to(l, l->n);
+        return HPC_OK;
+    }
     for (size_t at = l->at + 2; at < l->n; at++) {
         const size_t n = block_end(l, at, "#}");
         if (n == 0) continue;

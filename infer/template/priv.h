@@ -192,6 +192,8 @@ int tpl_from_json(tpl_value *out, tpl_run *x, const hpc_json *v, bool foreign);
 int tpl_list_new(tpl_list **out, tpl_run *x, tpl_list_kind kind);
 int tpl_list_add(tpl_run *x, tpl_list *l, tpl_value v);
 int tpl_dict_new(tpl_dict **out, tpl_run *x);
+/* HPC_E_ARG: Python cannot hash the value. */
+int tpl_check_key(tpl_run *x, tpl_value v);
 int tpl_dict_put(tpl_run *x, tpl_dict *d, tpl_value key, tpl_value v);
 tpl_value *tpl_dict_find(tpl_run *x, const tpl_dict *d, tpl_value key); /* NULL: absent */
 tpl_value *tpl_dict_name(tpl_run *x, const tpl_dict *d, const char *name);

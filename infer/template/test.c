@@ -112,6 +112,12 @@ static int compare(bool *out, tpl_run *x, int op, tpl_value a, tpl_value b)
 static int divides(bool *out, tpl_run *x, const char *name, tpl_value v, const tpl_args *args)
 {
     int64_t n, by = 2;
+    if (v.kind == TPL_REAL && args->n == 0 && isfinite(v.r)) {
+        *out = v.r - 2 * floor(v.r / 2) == (strcmp(name, "odd") == 0);
+        return HPC_OK;
+    }
+    if (v.kind == TPL_REAL || v.kind == TPL_TEXT)
+        return tpl_fail(x, HPC_E_UNSUPPORTED, "'%s' of a %s", name, tpl_type(v));
     if (!tpl_whole(&n, v) || (args->n > 0 && !tpl_whole(&by, args->item[0])) || by == 0)
         return tpl_fail(x, HPC_E_ARG, "'%s' of a %s", name, tpl_type(v));
     const int64_t rest = by == -1 ? 0 : n % by;

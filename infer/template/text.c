@@ -267,7 +267,10 @@ int tpl_put_repr(hpc_template_output *out, tpl_run *x, tpl_value v)
         tpl_real_text(text, v.r);
         rc = put_name(out, text);
         break;
-    case TPL_TEXT: rc = put_quoted(out, v.text); break;
+    case TPL_TEXT:
+        rc = v.text->markup ? tpl_fail(x, HPC_E_UNSUPPORTED, "a result of 'safe' in a list or dict")
+                            : put_quoted(out, v.text);
+        break;
     case TPL_LIST: rc = put_list(out, x, v.list); break;
     case TPL_DICT: rc = put_dict(out, x, v.dict); break;
     default: rc = tpl_fail(x, HPC_E_UNSUPPORTED, "the text of a %s", tpl_type(v));

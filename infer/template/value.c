@@ -128,10 +128,24 @@ tpl_value *tpl_dict_name(tpl_run *x, const tpl_dict *d, const char *name)
     return tpl_dict_find(x, d, (tpl_value){.kind = TPL_TEXT, .text = &t});
 }
 
+int tpl_check_key(tpl_run *x, tpl_value v)
+{
+    int rc;
+    const bool tuple = v.kind == TPL_LIST && v.list->kind == TPL_IS_TUPLE;
+    if (v.kind == TPL_DICT ||
+        (v.kind == TPL_LIST && (v.list->kind == TPL_IS_LIST || v.list->kind == TPL_IS_VIEW)))
+        return tpl_fail(x, HPC_E_ARG, "unhashable type: '%s'", tpl_type(v));
+    TRY(tpl_enter(x));
+    for (int64_t k = 0; tuple && k < v.list->n; k++) TRY(tpl_check_key(x, v.list->item[k]));
+    x->depth--;
+out:
+    return rc;
+}
+
 int tpl_dict_put(tpl_run *x, tpl_dict *d, tpl_value key, tpl_value v)
 {
-    if (key.kind == TPL_LIST || key.kind >= TPL_DICT)
-        return tpl_fail(x, HPC_E_ARG, "unhashable type: '%s'", tpl_type(key));
+    int rc = tpl_check_key(x, key);
+    if (rc < 0) return rc;
     tpl_value *found = tpl_dict_find(x, d, key);
     if (found) {
         *found = v;
@@ -423,7 +437,10 @@ int tpl_contains(bool *out, tpl_run *x, tpl_value item, tpl_value in)
                (in.text->n > 0 && memmem(in.text->data, in.text->n, item.text->data, item.text->n));
         return tpl_spend(x, in.text->n / 64);
     }
-    if (in.kind == TPL_DICT) return *out = tpl_dict_find(x, in.dict, item) != NULL, HPC_OK;
+    if (in.kind == TPL_DICT) {
+        *out = tpl_dict_find(x, in.dict, item) != NULL;
+        return tpl_check_key(x, item);
+    }
     TRY(tpl_iterate(&l, x, in));
     for (int64_t k = 0; !*out && k < l->n; k++) TRY(tpl_equal(out, x, l->item[k], item));
 out:

@@ -61,7 +61,7 @@ EXPRESSIONS = [
     "[1, 2] == [1, 2] ~ {'a': 1} == {'a': 1.0}", "(1, 2) < (1, 3)", "[1] + [2]", "not missing and not nothing",
     "missing == none", "missing | length", "missing | list", "[missing] | tojson", "missing.a", "missing + 'a'",
     "n.a", "'a' + 1", "nothing + 'a'", "table.pop('b')", "words | map(attribute='x') | list | length", "1 if n else missing.x",
-    "-n", "-(n | abs)", "n * n", "1_000", "'a' * 0", "messages[9]", "messages[9].role",
+    "words | map('upper') | reverse | tojson", "-n", "-(0 | float)", "words | sort(attribute='x') | join", "messages[0] in table", "missing | int", "2.0 is even ~ 3.0 is odd", "-(n | abs)", "n * n", "1_000", "'a' * 0", "messages[9]", "messages[9].role",
     "(words | selectattr('x')) is string", "loop is defined", "'%' ~ 5", "'\u00e9' ~ '\\'' ", "['\u00e9', '\\n', \"'\"]",
 ]
 
@@ -105,6 +105,8 @@ STATEMENTS = {
     "plus": "  {%+ if true %}a\n{%+ endif +%}\nb",
     "trailing_newlines": "a\n\n",
     "crlf": "a\r\n{% if true %}\r\nb\r{% endif %}\r\nc\r\n",
+    "wide_blanks": "a\u00a0\u2003{%- if true -%}\u3000b {{- 'c' -}} \u00a0{% endif %}",
+    "comment_at_end": "a{#",
     "braces": "{{ {'a': {'b': 1}}['a'] }}{{ {'a': '}}'} }}",
     "raise": "{{ raise_exception('no ' ~ n) }}",
     "raise_unused": "{% if false %}{{ raise_exception('no') }}{% endif %}ok",

@@ -149,7 +149,7 @@ static void reports_errors_of_the_template(void **state)
     assert_fails("{% endif %}", HPC_E_FORMAT, "{% endif %} has no beginning");
     assert_fails("{{ 'a }}", HPC_E_FORMAT, "a string has no end");
     assert_fails("{{", HPC_E_FORMAT, "an expression has no end");
-    assert_fails("{#", HPC_E_FORMAT, "a comment has no end");
+    assert_fails("{# ", HPC_E_FORMAT, "a comment has no end");
     assert_fails("\xff", HPC_E_FORMAT, "not UTF-8");
     assert_fails("{{ [].append(1) }}", HPC_E_ARG, "unsafe");
 }
