@@ -73,10 +73,12 @@ static int run(void *options, int argc, char **argv)
 {
     decode_options *o = options;
     hpc_bench_decode_result r;
+    hpc_progress progress;
     hpc_buf out = {0};
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     o->b.threads = o->threads;
-    int rc = hpc_bench_decode(&r, &o->b);
+    hpc_cmd_progress(&progress, false);
+    int rc = hpc_bench_decode(&r, &o->b, &progress);
     if (rc < 0) return rc;
     o->json ? put_json(&out, o, &r) : put_text(&out, o, &r);
     return hpc_cmd_print(&out);

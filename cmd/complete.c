@@ -181,25 +181,11 @@ out:
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-static void show_reading(void *user, int64_t done, int64_t total)
-{
-    completing *x = user;
-    if (!x->reads) hpc_progress_start(&x->progress, "reading the prompt", "tokens", total);
-    x->reads = true;
-    hpc_progress_update(&x->progress, done, NULL);
-}
-
-static void end_reading(completing *x)
-{
-    if (x->reads) hpc_progress_clear(&x->progress);
-    x->reads = false;
-}
-
 static void print_ready(void *user, const char *text, size_t n)
 {
     completing *x = user;
     hpc_buf out = {0};
-    end_reading(x);
+    complete_end_progress(x);
     hpc_buf_add(&out, text, n);
     int rc = hpc_cmd_print(&out);
     if (x->failed >= 0) x->failed = rc;
@@ -385,9 +371,10 @@ static int make(completing *x, const int *cancel)
     bool streams = x->samples == 1 || (x->until_good && terminal_is(stdout));
     if (!o->json && !o->write && streams && !o->no_verbatim) r.ready = print_ready;
     hpc_cmd_progress(&x->progress, o->quiet);
-    if (!o->quiet) r.reading = show_reading;
+    if (!o->quiet) r.reading = complete_show_reading;
+    if (!o->quiet && !r.ready) r.writing = complete_show_writing;
     int rc = make_rounds(x, &r);
-    end_reading(x);
+    complete_end_progress(x);
     return rc;
 }
 

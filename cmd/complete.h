@@ -55,8 +55,7 @@ typedef struct completing {
     hpc_checker *compiler;
     hpc_completions_checker *checker; /* NULL: no checks */
     int64_t start_ns, loaded_ns;
-    hpc_progress progress; /* of reading the prompt */
-    bool reads;            /* progress is shown */
+    hpc_progress progress; /* label NULL: none is shown */
     hpc_buf streamed;
     int failed; /* error of output during the run */
 } completing;
@@ -64,7 +63,11 @@ typedef struct completing {
 /* ---- complete_print.c ---- */
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);
-void complete_remark(const completing *x);            /* on standard error */
+void complete_remark(const completing *x); /* on standard error */
+/* Progress of a request; its user is a completing. */
+void complete_show_reading(void *user, int64_t done, int64_t total);
+void complete_show_writing(void *user, int64_t done, int64_t total);
+void complete_end_progress(completing *x);
 hpc_complete_stop complete_stop_of(const char *name); /* of --stop */
 /* Why the best completion would break the file; NULL: it would not. */
 const hpc_completion_check *complete_incomplete(const completing *x);

@@ -119,6 +119,31 @@ int complete_print_text(completing *x)
     return hpc_cmd_print(&out);
 }
 
+/* ---- progress ------------------------------------------------------------------------------- */
+
+static void show_progress(completing *x, const char *label, int64_t done, int64_t total)
+{
+    if (!x->progress.label || strcmp(x->progress.label, label) != 0)
+        hpc_progress_start(&x->progress, label, "tokens", total);
+    hpc_progress_update(&x->progress, done, NULL);
+}
+
+void complete_show_reading(void *user, int64_t done, int64_t total)
+{
+    show_progress(user, "reading the prompt", done, total);
+}
+
+void complete_show_writing(void *user, int64_t done, int64_t total)
+{
+    show_progress(user, "completing, at most", done, total);
+}
+
+void complete_end_progress(completing *x)
+{
+    if (x->progress.label) hpc_progress_clear(&x->progress);
+    x->progress.label = NULL;
+}
+
 /* ---- remarks -------------------------------------------------------------------------------- */
 
 static void remark_engine(const hpc_engine *e)

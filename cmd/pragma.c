@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/terminal.h"
 #include "runtime/base/ordered.h"
 
 enum { FILE_MOST = 16 << 20, WINDOW = 256, PROGRESS_FILES = 10 };
@@ -285,8 +284,7 @@ static int end(pragma_file *f, judging *j)
     return rc;
 }
 
-/* ---- many files -------------------------------------------------------------------------------
- */
+/* ---- many files -------------------------------------------------------------------------- */
 
 typedef struct run_of_files {
     judging *all, *worker; /* the counts; by worker */
@@ -311,6 +309,7 @@ static int end_one(int64_t k, void *user)
 {
     run_of_files *r = user;
     int rc;
+    if (r->progress.label) hpc_progress_clear(&r->progress); /* results begin on an empty line */
     TRY(end(&r->file[k], r->all));
     if (r->all->json) {
         pragma_put_json(&r->json, &r->file[k]);
@@ -321,7 +320,7 @@ out:
     return rc;
 }
 
-/* Shown once many files take a while, and not between lines of results on the same terminal. */
+/* Shown once several files take a while. */
 static void show_progress(int64_t done, void *user)
 {
     run_of_files *r = user;
@@ -484,7 +483,7 @@ static int run(void *options, int argc, char **argv)
     }
     TRY(open_model(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);
-    r.silent = j.o->quiet || r.n < PROGRESS_FILES || terminal_is(stdout);
+    r.silent = j.o->quiet || r.n < (r.progress.terminal ? 2 : PROGRESS_FILES);
     TRY(judge_all(&r, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(summarise(&j));
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;

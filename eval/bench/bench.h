@@ -133,7 +133,8 @@ typedef struct hpc_bench_decode_result {
     bool cached;               /* caches may hold half of token_bytes or more */
 } hpc_bench_decode_result;
 
-int hpc_bench_decode(hpc_bench_decode_result *out, const hpc_bench_decode_options *o);
+int hpc_bench_decode(hpc_bench_decode_result *out, const hpc_bench_decode_options *o,
+                     hpc_progress *progress);
 
 /* ---- communication ------------------------------------------------------------------------ */
 

@@ -277,14 +277,21 @@ static void summarize(hpc_bench_decode_result *r, bench *b)
     r->cached = r->token_bytes < 2 * r->cache_bytes;
 }
 
-int hpc_bench_decode(hpc_bench_decode_result *out, const hpc_bench_decode_options *o)
+int hpc_bench_decode(hpc_bench_decode_result *out, const hpc_bench_decode_options *o,
+                     hpc_progress *progress)
 {
     bench b = {.o = o};
     int rc;
+    hpc_progress_start(progress, "bench decode", "turns", o->turns + 1);
+    hpc_progress_update(progress, 0, "preparing");
     TRY(open_bench(&b));
-    for (int64_t k = -1; k < o->turns; k++) TRY(take_turn(&b, k));
+    for (int64_t k = -1; k < o->turns; k++) {
+        TRY(take_turn(&b, k));
+        hpc_progress_update(progress, k + 2, NULL);
+    }
     summarize(out, &b);
 out:
+    hpc_progress_clear(progress);
     close_bench(&b);
     return rc;
 }

@@ -134,6 +134,7 @@ static int step(complete_run *x, bool *busy)
     } else {
         x->decode_ns += ns;
         x->decoded += x->made - made;
+        if (x->r->writing) x->r->writing(x->r->user, x->made, x->r->samples * x->r->most);
     }
     return rc;
 }

@@ -105,6 +105,8 @@ typedef struct hpc_complete_request {
     void (*ready)(void *user, const char *text, size_t n);
     /* Progress of the prompt, at the start and after each step, in tokens. May be NULL. */
     void (*reading)(void *user, int64_t done, int64_t total);
+    /* Progress of the answers, after each step, in tokens of at most `total`. May be NULL. */
+    void (*writing)(void *user, int64_t done, int64_t total);
     void *user;
     const int *cancel;             /* nonzero: cancel; any thread may set it; or NULL */
     const hpc_complete_port *port; /* NULL: the completer's engine. `ready` runs on its thread */

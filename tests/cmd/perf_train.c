@@ -74,7 +74,7 @@ static void expect(hpc_test_outcome *o, place *p, const char *words, int code, c
     hpc_test_command_in(o, p->root, all);
     if (o->code != code)
         fail_msg("%s: exit code %d, not %d: %s%s", words, o->code, code, o->out, o->err);
-    if (out) hpc_test_says(o->out, out);
+    if (out) hpc_test_says_row(o->out, out);
     if (err) hpc_test_says(o->err, err);
 }
 
@@ -84,13 +84,11 @@ static void learns_and_learns_again(void **state)
     hpc_test_outcome o;
     make_repository(p);
     make_history(p, "h.db", true);
-    expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0,
-           "r                                     15      30      15         0          0        0",
-           "");
+    expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0, "\nr 15 30 15 0 0 0\n", "");
     hpc_test_says(o.out, "by cost; calls at most 5 %");
     hpc_test_says(o.out, "leaving out the last part of each repository's history: 4 slower, 9 the "
                          "same, 5 faster, of 1 repositories");
-    hpc_test_says(o.out, "AUROC of slower        1.000 [ 1.000, 1.000]   0.500");
+    hpc_test_says_row(o.out, "AUROC of slower 1.000 [ 1.000, 1.000] 0.500");
     hpc_test_says(o.out, "bag of tokens");
     /* The same from the file of examples alone, to the last bit, and no path of ours in it. */
     expect(&o, p, "--examples @m/examples.csv --out @n --evaluate", 0,
@@ -225,14 +223,14 @@ static void repositories_are_found(void **state)
     expect(&o, p, "--db @h.db -o @m --repo @other", 2, NULL,
            "none of the repositories given contains its commits");
     expect(&o, p, "--db @h.db -o @m --repo @none", 2, NULL, "none");
-    expect(&o, p, "--db @h.db -o @m --repo @other --repo mine=@r -m cost", 0, "\nmine  ", "");
+    expect(&o, p, "--db @h.db -o @m --repo @other --repo mine=@r -m cost", 0, "\nmine ", "");
     script(p, "grep -q '^mine,cost,' m/examples.csv");
     /* A shallow clone has two pairs, too few; the error names what is missing. */
-    expect(&o, p, "--db @h.db -o @n --repo @cut -m cost", 2, "       58\n", "too few examples");
+    expect(&o, p, "--db @h.db -o @n --repo @cut -m cost", 2, " 58\n", "too few examples");
     make_history(p, "said.db", true);
     script(p, "mv r moved");
     expect(&o, p, "--db @said.db -o @m", 2, NULL, "said.db: ");
-    expect(&o, p, "--db @said.db -o @m --repo @moved", 0, "\nmoved  ", "");
+    expect(&o, p, "--db @said.db -o @m --repo @moved", 0, "\nmoved ", "");
     /* Learnt by cost, which comes first; both are kept. */
     script(p, "test $(grep -c '^moved,time,' m/examples.csv) = 60");
     hpc_test_says(o.out, "60 commits used for training");

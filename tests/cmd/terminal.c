@@ -222,6 +222,17 @@ static void tables_of_histories_fit(void **state)
     fits(f, "perf report --db @h.db --repo @r");
 }
 
+/* A dumb terminal cannot redraw a line. */
+static void bars_are_drawn_where_lines_can_be_redrawn(void **state)
+{
+    fixture *f = *state;
+    const char *words = "bench decode --shape 5m --prompt 8 --tokens 2 --turns 1";
+    hpc_test_says(on_terminal(f, 0, 80, words),
+                  "\r\x1b[Kbench decode [............]   0% 0/2 turns");
+    setenv("TERM", "dumb", 1);
+    assert_null(strchr(on_terminal(f, 0, 80, words), '\x1b'));
+}
+
 static void pipes_get_whole_tables(void **state)
 {
     fixture *f = *state;
@@ -245,6 +256,7 @@ int main(void)
         TEST(tables_of_this_machine_fit),
         TEST(tables_of_corpora_and_runs_fit),
         TEST(tables_of_histories_fit),
+        TEST(bars_are_drawn_where_lines_can_be_redrawn),
         TEST(pipes_get_whole_tables),
     };
     return cmocka_run_group_tests_name("cmd/terminal", tests, NULL, NULL);
