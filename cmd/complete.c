@@ -255,7 +255,7 @@ out:
     return rc;
 }
 
-hpc_complete_stop complete_stop_of(const char *name)
+static hpc_complete_stop stop_of(const char *name)
 {
     if (strcmp(name, "line") == 0) return HPC_STOP_LINE;
     return strcmp(name, "function") == 0 ? HPC_STOP_FUNCTION : HPC_STOP_BLOCK;
@@ -265,7 +265,7 @@ static int open_checker(completing *x)
 {
     bool must, wants = wants_compiler(x, &must);
     (void)wants;
-    const hpc_completions_verify_options o = {.stop = complete_stop_of(x->o->stop),
+    const hpc_completions_verify_options o = {.stop = stop_of(x->o->stop),
                                               .checker = x->compiler,
                                               .path = x->name,
                                               .flags = x->flags.n > 0 ? &x->flags : NULL,
@@ -354,7 +354,7 @@ static int make(completing *x, const int *cancel)
                               .repository = x->parts.repository,
                               .snippet = x->parts.snippet,
                               .snippet_n = x->parts.n,
-                              .stop = complete_stop_of(o->stop),
+                              .stop = stop_of(o->stop),
                               .raw = o->raw,
                               .most = x->most,
                               .close = !o->partial,

@@ -68,7 +68,6 @@ void complete_remark(const completing *x); /* on standard error */
 void complete_show_reading(void *user, int64_t done, int64_t total);
 void complete_show_writing(void *user, int64_t done, int64_t total);
 void complete_end_progress(completing *x);
-hpc_complete_stop complete_stop_of(const char *name); /* of --stop */
 /* Why the best completion would break the file; NULL: it would not. */
 const hpc_completion_check *complete_incomplete(const completing *x);
 

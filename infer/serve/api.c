@@ -12,7 +12,8 @@
 
 /* ---- routes --------------------------------------------------------------------------------- */
 
-const api_route api_routes[] = {
+/* Ends with a path of NULL. */
+static const api_route api_routes[] = {
     {"GET", "/health", .now = api_health},
     {"GET", "/v1/health", .now = api_tabby_health},
     {"POST", "/v1/health", .now = api_tabby_health},

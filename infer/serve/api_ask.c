@@ -86,9 +86,10 @@ static int take_part(hpc_buf *out, const char *text, const char *mark, const mar
     return hpc_buf_add(out, from, (size_t)(end - from));
 }
 
-/* Both orders: prefix, suffix, middle; and suffix, prefix, middle, where the text of the prefix may
- * also follow the mark of the middle. */
-bool api_marks_split(api_ask *q)
+/* Cuts literal marks out of q->prefix, and returns true if there were some. Both orders: prefix,
+ * suffix, middle; and suffix, prefix, middle, where the text of the prefix may also follow the mark
+ * of the middle. */
+static bool split_marks(api_ask *q)
 {
     const char *text = q->prefix.data;
     hpc_buf prefix = {0}, suffix = {0};
@@ -210,7 +211,7 @@ static int read_prompt(api_job *j)
         TRY(hpc_json_text(&prefix, text, "prompt"));
         TRY(hpc_buf_text(&q->prefix, prefix));
         TRY(hpc_buf_text(&q->suffix, api_text(j->json, "suffix")));
-        q->infill = q->infill || has(j->json, "suffix") || api_marks_split(q);
+        q->infill = q->infill || has(j->json, "suffix") || split_marks(q);
     } else if (q->infill || has(j->json, "suffix")) {
         return hpc_fail(HPC_E_ARG, "\"prompt\" must be a text where text follows the cursor");
     }

@@ -160,7 +160,7 @@ static void close_port(api_job *j, hpc_scheduler_port *port)
 }
 
 /* The rules may change every part of an answer until it ends: a stream has it in one piece. */
-int api_infill(api_job *j)
+static int infill(api_job *j)
 {
     const api_ask *q = &j->ask;
     const int64_t limit_ms = q->predict_ms > 0 ? q->prompt_ms + q->predict_ms : UNLIMITED_MS;
@@ -229,7 +229,7 @@ int api_generate(api_job *j)
         j->result[0].finish = "load";
         TRY(hpc_scheduler_load(j->a->scheduler));
     } else {
-        TRY(j->ask.infill ? api_infill(j) : api_continue(j));
+        TRY(j->ask.infill ? infill(j) : api_continue(j));
     }
     if (j->superseded)
         hpc_http_error(j->r, 409, "a newer request for the same document replaced this one");

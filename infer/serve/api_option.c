@@ -167,7 +167,8 @@ static int check_absent(const hpc_json *o)
                                        "{\"type\": \"text\"}");
 }
 
-int api_option_check(const hpc_json *o)
+/* HPC_E_ARG or HPC_E_UNSUPPORTED: a key has the wrong type, or a value that is not served. */
+static int check(const hpc_json *o)
 {
     int rc = HPC_OK;
     for (const key *k = keys; k->name; k++) TRY(check_key(o, k));
@@ -442,8 +443,8 @@ int api_option_read(api_job *j)
     const hpc_json *options = hpc_json_get(j->json, "options"), *fields;
     const hpc_json *o = hpc_json_kind_of(options) == HPC_JSON_OBJECT ? options : j->json;
     int rc;
-    TRY(api_option_check(j->json));
-    if (o != j->json) TRY(api_option_check(o));
+    TRY(check(j->json));
+    if (o != j->json) TRY(check(o));
     TRY(read_samplers(q, o));
     read_sampling(q, o);
     TRY(read_limits(j, o));

@@ -131,8 +131,6 @@ struct hpc_api {
     bool closing;
 };
 
-extern const api_route api_routes[]; /* ends with a path of NULL */
-
 /* ---- reading (api_ask.c) ---- */
 int api_ask_read(api_job *j);
 void api_ask_release(api_ask *q);
@@ -141,12 +139,8 @@ const char *api_text(const hpc_json *o, const char *key);
 int64_t api_int(const hpc_json *o, const char *key, int64_t fallback);
 double api_real(const hpc_json *o, const char *key, double fallback);
 bool api_flag(const hpc_json *o, const char *key, bool fallback);
-/* Cuts literal marks out of q->prefix. True: there were some. */
-bool api_marks_split(api_ask *q);
 
 /* ---- options (api_option.c) ---- */
-/* HPC_E_ARG or HPC_E_UNSUPPORTED: a key has the wrong type, or a value that is not served. */
-int api_option_check(const hpc_json *o);
 int api_option_read(api_job *j);
 const char *api_sampler_name(api_sampler s);
 
@@ -162,7 +156,6 @@ hpc_job api_job_like(const api_job *j);
 /* Where the first new line with fewer than `least` blanks begins, or n; blank lines before it are
  * cut with it. *waits: from where more text decides. */
 size_t api_indent_end(size_t *waits, const char *text, size_t n, int64_t least);
-int api_infill(api_job *j);
 int api_continue(api_job *j);
 
 /* ---- answers (api_answer.c, api_llama.c) ---- */

@@ -7,7 +7,6 @@
 #include "infer/serve/api_priv.h"
 #include "infer/engine/text.h"
 
-
 typedef struct writing {
     api_job *j;
     api_result *r;

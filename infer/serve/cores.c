@@ -79,7 +79,7 @@ static const char *group_of(char *line, bool *v2)
     return *v2 ? group : NULL;
 }
 
-double serve_quota(void)
+static double quota_of_group(void)
 {
     hpc_buf groups = {0}, text = {0};
     double least = 0;
@@ -103,7 +103,7 @@ out:
 int serve_cores(void)
 {
     cpu_set_t set[64]; /* the kernel rejects a mask that is shorter than its own */
-    double quota = serve_quota();
+    double quota = quota_of_group();
     CPU_ZERO_S(sizeof set, set);
     int n = sched_getaffinity(0, sizeof set, set) == 0 ? CPU_COUNT_S(sizeof set, set) : 1;
     int whole = (int)(quota + 0.5) > 1 ? (int)(quota + 0.5) : 1;

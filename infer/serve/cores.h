@@ -8,8 +8,7 @@
 
 /* What affinity and the CPU quota of the control group allow, at least 1. */
 int serve_cores(void);
-double serve_quota(void); /* processors; 0: no limit */
-/* "QUOTA PERIOD" as in cpu.max. */
+/* Processors that "QUOTA PERIOD", as in cpu.max, allows; 0: no limit. */
 double serve_quota_of(const char *text);
 
 #endif

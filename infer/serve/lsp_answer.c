@@ -13,7 +13,7 @@ void lsp_answer_begin(hpc_json_out *w, hpc_buf *out, const hpc_json *id)
     if (id)
         hpc_json_put(w, "id", id);
     else
-        lsp_put_null(w, "id");
+        hpc_json_put_text(w, "id", NULL);
 }
 
 void lsp_request_begin(hpc_json_out *w, hpc_buf *out, const char *id, const char *method)
@@ -34,17 +34,12 @@ void lsp_answer_end(lsp_server *s, hpc_json_out *w)
     hpc_buf_release(w->buf);
 }
 
-void lsp_put_null(hpc_json_out *w, const char *key)
-{
-    hpc_json_put_text(w, key, NULL);
-}
-
 void lsp_answer_null(lsp_server *s, const hpc_json *id)
 {
     hpc_buf out = {0};
     hpc_json_out w;
     lsp_answer_begin(&w, &out, id);
-    lsp_put_null(&w, "result");
+    hpc_json_put_text(&w, "result", NULL);
     lsp_answer_end(s, &w);
 }
 

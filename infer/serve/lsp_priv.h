@@ -143,7 +143,6 @@ void lsp_request_begin(hpc_json_out *w, hpc_buf *out, const char *id, const char
 void lsp_answer_failure(lsp_server *s, const hpc_json *id);
 /* window/logMessage, or window/showMessage. type: 1 error, 2 warning, 3 info. */
 void lsp_message(lsp_server *s, const char *method, int type, const char *text);
-void lsp_put_null(hpc_json_out *w, const char *key);
 void lsp_put_position(hpc_json_out *w, const char *key, hpc_text_position p);
 void lsp_put_range(hpc_json_out *w, const char *key, const lsp_server *s, const hpc_buf *text,
                    size_t begin, size_t end);

@@ -40,7 +40,7 @@ static int loop_member(tpl_value *out, tpl_run *x, const tpl_loop *l, const char
     return 0;
 }
 
-int tpl_attribute(tpl_value *out, tpl_run *x, tpl_value v, const char *name)
+static int attribute(tpl_value *out, tpl_run *x, tpl_value v, const char *name)
 {
     int rc = HPC_OK;
     if (v.kind == TPL_UNDEFINED) return tpl_fail(x, HPC_E_ARG, "%s", v.why);
@@ -78,7 +78,7 @@ int tpl_item(tpl_value *out, tpl_run *x, tpl_value v, tpl_value key)
     if (key.kind == TPL_TEXT && key.text->n < sizeof name) {
         memcpy(name, key.text->data, key.text->n);
         name[key.text->n] = '\0';
-        return tpl_attribute(out, x, v, name);
+        return attribute(out, x, v, name);
     }
     *out = tpl_undefined(x, "'%s object' has no such element", tpl_type(v));
     return HPC_OK;
@@ -436,7 +436,7 @@ static int evaluate(tpl_value *out, tpl_run *x, tpl_scope *s, const tpl_node *n)
     switch (n->kind) {
     case TPL_CONST: *out = n->value; return rc;
     case TPL_NAME: return find_name(out, x, s, n->name);
-    case TPL_ATTRIBUTE: TRY(tpl_evaluate(&a, x, s, n->a)); return tpl_attribute(out, x, a, n->name);
+    case TPL_ATTRIBUTE: TRY(tpl_evaluate(&a, x, s, n->a)); return attribute(out, x, a, n->name);
     case TPL_ITEM:
     case TPL_BINARY:
         TRY(tpl_evaluate(&a, x, s, n->a));

@@ -226,9 +226,8 @@ size_t tpl_offset(const tpl_text *t, int64_t character);
 bool tpl_is_space(uint32_t code); /* str.isspace of Python */
 void tpl_trim(size_t *from, size_t *to, const tpl_text *t, const tpl_text *of, int sides);
 bool tpl_is(const tpl_text *t, const char *word);
-/* str(v) and repr(v) of Python */
+/* str(v) of Python */
 int tpl_put_str(hpc_template_output *out, tpl_run *x, tpl_value v);
-int tpl_put_repr(hpc_template_output *out, tpl_run *x, tpl_value v);
 int tpl_str(tpl_value *out, tpl_run *x, tpl_value v);
 void tpl_real_text(char out[40], double r);
 
@@ -237,9 +236,7 @@ int tpl_tojson(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args);
 
 /* evaluate.c, render.c */
 int tpl_evaluate(tpl_value *out, tpl_run *x, tpl_scope *s, const tpl_node *n);
-int tpl_attribute(tpl_value *out, tpl_run *x, tpl_value v, const char *name);
 int tpl_item(tpl_value *out, tpl_run *x, tpl_value v, tpl_value key);
-int tpl_bind(tpl_run *x, tpl_scope *s, const char *name, tpl_value v);
 int tpl_call_macro(tpl_value *out, tpl_run *x, const tpl_macro *m, const tpl_args *args);
 /* value.item[k] of an argument by position k or by name; NULL: absent */
 const tpl_value *tpl_arg(const tpl_args *args, int64_t k, const char *name);

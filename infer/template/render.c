@@ -10,7 +10,7 @@ typedef enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE } flow;
 
 static int execute(flow *f, tpl_run *x, tpl_scope *s, const tpl_node *n);
 
-int tpl_bind(tpl_run *x, tpl_scope *s, const char *name, tpl_value v)
+static int bind(tpl_run *x, tpl_scope *s, const char *name, tpl_value v)
 {
     for (tpl_binding *b = s->first; b; b = b->next)
         if (strcmp(b->name, name) == 0) return b->value = v, HPC_OK;
@@ -49,7 +49,7 @@ static int assign(tpl_run *x, tpl_scope *s, const tpl_node *target, tpl_value v)
 {
     tpl_list *l;
     int rc;
-    if (target->kind == TPL_NAME) return tpl_bind(x, s, target->name, v);
+    if (target->kind == TPL_NAME) return bind(x, s, target->name, v);
     if (target->kind != TPL_MAKE_TUPLE) return assign_member(x, s, target, v);
     TRY(tpl_iterate(&l, x, v));
     if (l->n != target->kid_n)
@@ -131,7 +131,7 @@ int tpl_call_macro(tpl_value *out, tpl_run *x, const tpl_macro *m, const tpl_arg
             v = *given;
         else if (n->kid[k])
             TRY(tpl_evaluate(&v, x, s, n->kid[k]));
-        TRY(tpl_bind(x, s, n->names[k], v));
+        TRY(bind(x, s, n->names[k], v));
     }
     TRY(render_text(out, x, s, n->d));
     x->depth--;
@@ -144,7 +144,7 @@ static int define(tpl_run *x, tpl_scope *s, const tpl_node *n)
     tpl_macro *m = tpl_alloc(x, 1, sizeof *m);
     if (!m) return tpl_code();
     *m = (tpl_macro){.node = n, .scope = s};
-    return tpl_bind(x, s, n->name, (tpl_value){.kind = TPL_MACRO, .macro = m});
+    return bind(x, s, n->name, (tpl_value){.kind = TPL_MACRO, .macro = m});
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static int run_for(tpl_run *x, tpl_scope *parent, const tpl_node *n)
     for (int64_t k = 0; f != FLOW_BREAK && k < list->n; k++) {
         loop->at = k;
         TRY(open_scope(&s, x, parent));
-        TRY(tpl_bind(x, s, "loop", (tpl_value){.kind = TPL_LOOP, .loop = loop}));
+        TRY(bind(x, s, "loop", (tpl_value){.kind = TPL_LOOP, .loop = loop}));
         TRY(assign(x, s, n->b, list->item[k]));
         f = FLOW_NEXT;
         TRY(execute(&f, x, s, n->d));
@@ -289,7 +289,7 @@ static int bind_variables(tpl_run *x, tpl_scope *s)
         const hpc_template_variable *v = &x->in->variable[k];
         tpl_value value;
         TRY(tpl_from_json(&value, x, v->value, v->foreign));
-        TRY(tpl_bind(x, s, v->name, value));
+        TRY(bind(x, s, v->name, value));
     }
 out:
     return rc;

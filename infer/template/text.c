@@ -219,6 +219,8 @@ out:
     return rc;
 }
 
+static int put_repr(hpc_template_output *out, tpl_run *x, tpl_value v);
+
 static int put_list(hpc_template_output *out, tpl_run *x, const tpl_list *l)
 {
     const bool tuple = l->kind == TPL_IS_TUPLE;
@@ -228,7 +230,7 @@ static int put_list(hpc_template_output *out, tpl_run *x, const tpl_list *l)
     TRY(put_name(out, tuple ? "(" : "["));
     for (int64_t k = 0; k < l->n; k++) {
         if (k > 0) TRY(put_name(out, ", "));
-        TRY(tpl_put_repr(out, x, l->item[k]));
+        TRY(put_repr(out, x, l->item[k]));
     }
     TRY(put_name(out, !tuple ? "]" : l->n == 1 ? ",)" : ")"));
 out:
@@ -241,16 +243,16 @@ static int put_dict(hpc_template_output *out, tpl_run *x, const tpl_dict *d)
     TRY(put_name(out, "{"));
     for (int64_t k = 0; k < d->n; k++) {
         if (k > 0) TRY(put_name(out, ", "));
-        TRY(tpl_put_repr(out, x, d->key[k]));
+        TRY(put_repr(out, x, d->key[k]));
         TRY(put_name(out, ": "));
-        TRY(tpl_put_repr(out, x, d->item[k]));
+        TRY(put_repr(out, x, d->item[k]));
     }
     TRY(put_name(out, "}"));
 out:
     return rc;
 }
 
-int tpl_put_repr(hpc_template_output *out, tpl_run *x, tpl_value v)
+static int put_repr(hpc_template_output *out, tpl_run *x, tpl_value v)
 {
     char text[40];
     int rc;
@@ -284,7 +286,7 @@ int tpl_put_str(hpc_template_output *out, tpl_run *x, tpl_value v)
 {
     if (v.kind == TPL_UNDEFINED) return HPC_OK;
     if (v.kind == TPL_TEXT) return tpl_put_part(out, v.text, 0, v.text->n);
-    return tpl_put_repr(out, x, v);
+    return put_repr(out, x, v);
 }
 
 int tpl_str(tpl_value *out, tpl_run *x, tpl_value v)
