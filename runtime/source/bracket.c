@@ -15,7 +15,8 @@ typedef struct finder {
     bool cpp, skip;
     /* Of the current statement: */
     bool begun, record, space, arrow;
-    int64_t prev; /* its last token, or -1 */
+    int64_t prev;    /* its last token, or -1 */
+    int64_t linkage; /* the string after `extern`, or -2 */
 } finder;
 
 static bool is(const finder *x, int64_t i, const char *word)
@@ -34,6 +35,7 @@ static void begin_statement(finder *x)
 {
     x->begun = x->record = x->space = x->arrow = false;
     x->prev = -1;
+    x->linkage = -2;
 }
 
 /* ---- the list --------------------------------------------------------------------------- */
@@ -121,7 +123,8 @@ static bool begins_list(const finder *x)
 static bool begins_holder(const finder *x)
 {
     static const char *const behind[] = {")", "const", "override", "noexcept", NULL};
-    return x->space || (x->record && !is_one_of(x, x->prev, behind) && !begins_value(x));
+    return x->space || x->linkage == x->prev ||
+           (x->record && !is_one_of(x, x->prev, behind) && !begins_value(x));
 }
 
 static hpc_bracket_kind kind_of_brace(const finder *x)
@@ -143,7 +146,7 @@ static void see_word(finder *x, int64_t i)
     if (is_one_of(x, i, records) && !is_one_of(x, x->prev, types)) x->record = true;
     if (is(x, i, "namespace") && !is(x, x->prev, "using")) x->space = true;
     if (is(x, i, "->")) x->arrow = true;
-    if (x->t->item[i].kind == HPC_TOKEN_STRING && is(x, x->prev, "extern")) x->space = true;
+    if (x->t->item[i].kind == HPC_TOKEN_STRING && is(x, x->prev, "extern")) x->linkage = i;
 }
 
 static int see_bracket(finder *x, int64_t i, bool *was)
@@ -193,7 +196,7 @@ static int see_token(finder *x, int64_t i)
 
 static int find_in_c(hpc_brackets *out, const hpc_tokens *t, const char *text, bool cpp)
 {
-    finder x = {.t = t, .text = text, .out = out, .cpp = cpp, .prev = -1};
+    finder x = {.t = t, .text = text, .out = out, .cpp = cpp, .prev = -1, .linkage = -2};
     int rc = HPC_OK;
     for (int64_t i = 0; i < t->n; i++) {
         const hpc_token *k = &t->item[i];

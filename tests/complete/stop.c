@@ -100,6 +100,8 @@ static const example examples[] = {
     {"a.c", "#define X \\\n  @", BLOCK, "do { } while (0)\nint f() { }~\nint"},
     {"a.cpp", "auto s = R\"(\n{ @", BLOCK, "} \" )\";\nvoid f() { }~\nint"},
     {"a.c", "#if A\nvoid f() {\n#else\nvoid f(int b) {\n#endif\n@", FUNCTION, " a();\n}~\nint"},
+    {"a.cpp", "extern \"C\" int f(int a)\n{@\nint b;\n", FUNCTION,
+     "\n  if (a) { return 0; }\n  return 1;\n}~\nint"},
     /* the branch of an #if that holds the cursor */
     {"a.c", "void f() {\n#if 0\n  if (a) {@\n#endif\n}\n", BLOCK, "\n    b();\n  }~\n  c();\n"},
     {"a.c", "void f() {\n#if 0\n  if (a) {@\n  }\n#endif\n}\n", BLOCK, "\n    b();\n  ~}\n"},
