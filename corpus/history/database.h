@@ -14,12 +14,15 @@ enum { HPC_HISTORY_ID = 41 }; /* bytes of a commit's id as text */
 enum { PERF_PRODUCT = 33 };   /* bytes of a product hash, hexadecimal; "": none */
 
 /* ---- database.c: one SQLite database ----------------------------------------------------------
- * Tables: commits (id, parent, time: of the committer, seconds since 1970); series (id, command,
- * metric, machine, build: the build command); sample (series, commit_id, run, value, session, at:
- * milliseconds since 1970); session (id, at, facts: JSON about the machine and the options);
- * attempt (commit_id, stage, command, machine, build: of a run, outcome, seconds, product, log,
- * session, at): the last attempt of a stage; profile (commit_id, build, command, lines: an array of
- * hpc_hot_line): the line profile. Every metric is a cost: less is better. */
+ * Tables and their columns.
+ *   commits: id, parent, time (of the committer, seconds since 1970).
+ *   series: id, command, metric, machine, build (the build command).
+ *   sample: series, commit_id, run, value, session, at (milliseconds since 1970).
+ *   session: id, at, facts (JSON about the machine and the options).
+ *   attempt: commit_id, stage, command, machine, build (of a run), outcome, seconds, product, log,
+ *            session, at. Only the last attempt of each stage is kept.
+ *   profile: commit_id, build, command, lines (an array of hpc_hot_line, the line profile).
+ * Every metric is a cost: less is better. */
 typedef struct hpc_history_db hpc_history_db; /* used by one thread */
 int hpc_history_db_create(hpc_history_db **out,
                           const char *path); /* for writing; created if missing */

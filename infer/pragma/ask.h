@@ -23,8 +23,8 @@ typedef struct hpc_pragma_answer { /* to a prompt */
 /* A language model. The functions return 0 or a negative code; one thread at a time calls them. */
 typedef struct hpc_pragma_model {
     int64_t capacity; /* largest number of prompts, and of answers that are rated at once */
-    /* Keeps a loop, rendered without its directive, as prompt `index` < capacity. *fits: whether
-     * the loop and an answer fit into the context of the model; false keeps nothing. */
+    /* Keeps a loop, rendered without its directive, as prompt `index` < capacity. *fits is true if
+     * the loop and an answer fit into the context of the model; else nothing is kept. */
     int (*encode)(void *user, bool *fits, int64_t index, const hpc_sample *loop);
     /* Sets logprob of n answers to kept prompts. *fits: false if an answer is too long; then none
      * has a logprob. */
@@ -36,11 +36,10 @@ typedef struct hpc_pragma_model {
     void *user;
 } hpc_pragma_model;
 
-/* Sets `likely` of each loop that fits into the context of the model, and for a verdict of
- * - parallel or conditional: adds a schedule to `pragma`, if it has none and the model rates one
- *   higher than none;
- * - unknown: sets `guess` to the likeliest directive over variables that the loop uses.
- * The loops are those of hpc_pragma_find for this tree and text. `path` is part of the prompt. */
+/* Sets `likely` of each loop that fits into the context of the model. A parallel or conditional
+ * loop also gets a schedule in `pragma`, if it has none and the model prefers one to none. An
+ * unknown loop gets `guess`, the likeliest directive over variables that the loop uses. The loops
+ * are those of hpc_pragma_find for this tree and text. `path` is part of the prompt. */
 int hpc_ask(hpc_pragma_loops *l, const hpc_pragma_model *m, const hpc_tree *t, const char *path,
             const char *text, size_t n, hpc_language language);
 

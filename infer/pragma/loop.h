@@ -17,7 +17,7 @@ typedef struct access { /* of memory, in each iteration that reaches it */
     const fact *facts;
 } access;
 
-/* A variable of a simple type that the loop assigns. Nodes are -1 if there is none. */
+/* A variable of a simple type that the loop assigns. An absent node is -1. */
 typedef struct slot {
     int32_t symbol;
     bool inside;          /* declared in the body: each iteration has its own */

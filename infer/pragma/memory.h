@@ -35,7 +35,7 @@ void assume_apart(walk *w, const access *a, const access *b);
 bool rows_apart(walk *w, const access *a, const access *b);
 
 /* ---- index.c ---- */
-/* Assumes relations of numbers that make two indices differ; false: there are none. */
+/* Assumes relations of numbers that make two indices differ; false: no such relations exist. */
 bool assume_index(walk *w, const access *a, const access *b);
 
 #endif

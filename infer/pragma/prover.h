@@ -144,7 +144,7 @@ bool poly_varies(const prover *pr, const poly *p);
 bool prove_not_negative(prover *pr, const poly *p, const fact *facts);
 bool prove_positive(prover *pr, const poly *p, const fact *facts);
 bool prove_not_zero(prover *pr, const poly *p, const fact *facts); /* always of one sign */
-/* Both return the list with the new fact in front, or `next` if the fact says nothing. */
+/* Both return the list with the new fact in front, or `next` if the fact adds no information. */
 const fact *fact_add(prover *pr, const fact *next, const poly *p);
 const fact *fact_unequal(prover *pr, const fact *next, const poly *p);
 /* Greatest or least value of a number over all iterations; NULL: unknown. */

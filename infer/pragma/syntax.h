@@ -28,7 +28,7 @@ bool is_plain_number(const hpc_tree *t, int32_t type);      /* integer, pointer,
 typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
 
-/* The variable at the root of an lvalue; -1: there is none. */
+/* The variable at the root of an lvalue, or -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
 /* The type of an object expression, or the target type of a pointer expression. */
 int32_t record_of(const hpc_tree *t, int32_t e);

@@ -146,8 +146,8 @@ void lsp_message(lsp_server *s, const char *method, int type, const char *text);
 void lsp_put_position(hpc_json_out *w, const char *key, hpc_text_position p);
 void lsp_put_range(hpc_json_out *w, const char *key, const lsp_server *s, const hpc_buf *text,
                    size_t begin, size_t end);
-const char *lsp_text(const hpc_json *v, const char *key); /* "" if there is none */
-/* A position of an object; false: there is none. */
+const char *lsp_text(const hpc_json *v, const char *key); /* "" if it is missing */
+/* A position of an object; false: it is missing. */
 bool lsp_position(hpc_text_position *out, const hpc_json *v, const char *key);
 
 /* ---- settings (lsp_settings.c); of the reading thread ---- */

@@ -23,8 +23,8 @@ void hpc_rpc_close(hpc_rpc *r);
 /* The next message into body. 1: there is one; 0: end of input between messages; HPC_E_FORMAT:
  * bad framing, after which the stream cannot be read on; HPC_E_IO. */
 int hpc_rpc_read(hpc_buf *body, hpc_rpc *r);
-/* The same, parsed. HPC_E_FORMAT: it is no JSON, or nested too deep; *out is NULL then, and the
- * stream goes on. */
+/* Parses a message. HPC_E_FORMAT: it is not JSON, or nested too deep; then *out is NULL, and later
+ * messages can be read. */
 int hpc_rpc_parse(hpc_json **out, const hpc_buf *body);
 /* One message. Threads may write concurrently. HPC_E_IO: the reader is gone. */
 int hpc_rpc_write(hpc_rpc *r, const hpc_buf *body);

@@ -513,7 +513,7 @@ out:
 int tpl_parse_targets(tpl_node **out, tpl_parser *p)
 {
     tpl_node *one;
-    int rc;
+    int rc = HPC_OK;
     const bool bracket = accept(p, '(');
     *out = NULL;
     do {

@@ -95,7 +95,7 @@ void unsteady_release(unsteady *u);
 typedef struct compared {
     int64_t numbers, of_time;
 } compared; /* initially zero; accumulates */
-/* A description of the difference, or NULL if there is none. */
+/* A description of the difference; NULL: the texts are equal. */
 const char *texts_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other,
                          const unsteady *u);
 const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other);

@@ -38,7 +38,7 @@ typedef struct finding {
     uint32_t pc, pc_before;
 } finding;
 typedef struct loop_record {
-    long long entered, iterations, hits, refused; /* refused: while another was watched */
+    long long entered, iterations, hits, refused; /* the last: entries during another's watch */
     int findings_n;
     bool wanted, done, hidden;
     bool shared[NAMES_MOST]; /* by name: PRIVATE and IGNORED objects that iterations share */
