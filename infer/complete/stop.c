@@ -32,15 +32,16 @@ static int lex(complete_stop *s, const char *text, size_t n)
     return hpc_lex(&s->tokens, text, n, s->d->language, s->d->fixed);
 }
 
-/* Text that reopens the comment or string that is open at the end of `before`. */
+/* Text that reopens the comment or raw string that is open at the end of `before`. */
 static int open_again(complete_stop *s, const char *before)
 {
     const hpc_token *t = s->tokens.n > 0 ? &s->tokens.item[s->tokens.n - 1] : NULL;
-    const char *raw = t ? memchr(before + t->at, '(', t->n) : NULL;
     if (!t || !(t->flags & HPC_TOKEN_UNTERMINATED)) return HPC_OK;
     if (t->kind == HPC_TOKEN_COMMENT) return hpc_buf_text(&s->lead, "/*");
-    if (t->kind != HPC_TOKEN_STRING || !raw) return HPC_OK;
-    return hpc_buf_add(&s->lead, before + t->at, (size_t)(raw + 1 - (before + t->at)));
+    const char *begin = before + t->at, *quote = memchr(begin, '"', t->n);
+    const bool raw = t->kind == HPC_TOKEN_STRING && quote && quote > begin && quote[-1] == 'R';
+    const char *paren = raw ? memchr(quote, '(', t->n - (size_t)(quote - begin)) : NULL;
+    return paren ? hpc_buf_add(&s->lead, begin, (size_t)(paren + 1 - begin)) : HPC_OK;
 }
 
 static int find_open(complete_stop *s)
@@ -104,7 +105,7 @@ static int read_with_lead(complete_stop *s, const char *text, size_t n, bool res
     TRY(hpc_buf_add(&s->text, text, n));
     if (s->d->language == HPC_LANGUAGE_NONE) return HPC_OK;
     TRY(lex(s, s->text.data, s->text.n));
-    if (rest) hpc_tokens_keep_first_branch(&s->tokens, s->text.data);
+    if (rest) hpc_tokens_keep_first_branch(&s->tokens, s->text.data, s->lead.n);
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, s->text.data, s->d->language));
 out:
     return rc;

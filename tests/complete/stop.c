@@ -98,6 +98,8 @@ static const example examples[] = {
     {"a.c", "void f() {\n#pragma omp parallel for \\\n  @\n", BLOCK,
      "schedule(static)\n  for (;;) { }~\n  y"},
     {"a.c", "#define X \\\n  @", BLOCK, "do { } while (0)\nint f() { }~\nint"},
+    {"a.c", "void f() {\n  g(\"a (b;\n@\n}\n", BLOCK, "  if (x) { }~\n  y"},
+    {"a.cpp", "auto s = u8R\"x(\n\"{ @", BLOCK, "} )\" )x\";\nvoid f() { }~\nint"},
     {"a.cpp", "auto s = R\"(\n{ @", BLOCK, "} \" )\";\nvoid f() { }~\nint"},
     {"a.c", "#if A\nvoid f() {\n#else\nvoid f(int b) {\n#endif\n@", FUNCTION, " a();\n}~\nint"},
     /* the branch of an #if that holds the cursor */
@@ -107,6 +109,10 @@ static const example examples[] = {
      "\n    b();\n  }~\n"},
     {"a.c", "void f() {\n#if A\n  for (;;) {@\n#else\n  while (a) {\n#endif\n  }\n}\n", BLOCK,
      "\n    b();\n  ~}\n"},
+    {"a.c", "void f() {\n#if A\n  a();\n}\n#else@\n  b();\n}\n#endif\n", BLOCK, "\n  c();\n~}\n"},
+    {"a.c", "void f() {\n#if A\n#elif B@\n  b();\n}\n#else\n#endif\n", BLOCK, "\n  c();\n~}\n"},
+    {"a.F90", "subroutine s\n#ifdef A\n  a = 1\nend\n#else@\n  a = 2\nend\n#endif\n", BLOCK,
+     "\n  b = 1\n~end\n"},
     /* text after the cursor on its line */
     {"a.c", "typedef struct a {@ a_type;\n", BLOCK, "\n  int x;\n}~;\nint"},
     {"a.cpp", "class a {@;//class a\n", BLOCK, "\n  int x;\n}~;\nint"},
