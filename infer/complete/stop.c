@@ -300,8 +300,10 @@ typedef struct finder {
     int64_t depth;  /* brackets that the text has opened */
 } finder;
 
+/* Not before the text: a bracket of Fortran may begin in the lead, as "end" of "end do". */
 static void end_at(finder *x, size_t at)
 {
+    if (at < x->s->lead.n) at = x->s->lead.n;
     if (x->over && at >= x->end) return;
     x->over = true;
     x->end = at;

@@ -129,6 +129,7 @@ static const example examples[] = {
     {"a.f90", "module m\ncontains\n@\nend module\n", FUNCTION,
      "subroutine s\n  a = 1\nend subroutine~\nsubroutine t"},
     {"a.f90", "subroutine s(n)\n  if (x@", BLOCK, " > 0) then\n  y = 1\n  end if~\n z = 2\n"},
+    {"a.f90", "subroutine s\n  end@\nend subroutine\n", BLOCK, "~ do\n  a = 1\n"},
     {"a.f90", "x = f(@)\n", LINE, "a(1)~)\ny"},
 };
 enum { N = sizeof examples / sizeof *examples };
