@@ -55,7 +55,9 @@ static int find_open(complete_stop *s)
     TRY(lex(s, text, s->d->at));
     TRY(hpc_tokens_keep_last_branch(&s->tokens, text));
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, text, s->d->language));
-    for (int32_t i = s->brackets.open; i >= 0; i = s->brackets.item[i].outer) {
+    for (int32_t i = s->brackets.open; i >= 0 && s->open_n < COMPLETE_OPEN_MOST;
+         i = s->brackets.item[i].outer)
+    {
         const hpc_bracket *b = &s->brackets.item[i];
         TRY(hpc_grow(&s->open, &s->open_cap, s->open_n + 1, sizeof *s->open));
         s->open[s->open_n++] =

@@ -243,6 +243,29 @@ static void test_what_stays_open(void **state)
     }
 }
 
+/* Pairing takes memory for the product of those before the cursor and after it. */
+static void test_deep_nesting(void **state)
+{
+    (void)state;
+    enum { DEPTH = 5000 };
+    char file[2 * DEPTH + 2];
+    complete_stop s;
+    size_t end;
+    bool over;
+    memset(file, '(', DEPTH);
+    file[DEPTH] = '@';
+    memset(file + DEPTH + 1, ')', DEPTH);
+    file[sizeof file - 1] = '\0';
+    hpc_spot d = place_in("a.c", file);
+    test_ok(complete_stop_create(&s, &d, BLOCK));
+    assert_int_equal(s.open_n, COMPLETE_OPEN_MOST);
+    for (int64_t k = 0; k < s.open_n; k++) assert_true(s.open[k].closed);
+    test_ok(complete_stop_find(&end, &over, &s, "a)", 2, false));
+    assert_int_equal(end, 1);
+    complete_stop_release(&s);
+    hpc_spot_close(&d);
+}
+
 static int use(void *user)
 {
     const hpc_spot *d = user;
@@ -266,11 +289,9 @@ static void test_each_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_where_it_ends),
-        cmocka_unit_test(test_byte_by_byte),
-        cmocka_unit_test(test_any_place),
-        cmocka_unit_test(test_what_stays_open),
-        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_where_it_ends), cmocka_unit_test(test_byte_by_byte),
+        cmocka_unit_test(test_any_place),     cmocka_unit_test(test_what_stays_open),
+        cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
