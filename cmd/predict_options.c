@@ -138,19 +138,54 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
     return HPC_OK;
 }
 
-/* Reads the files of --file below the repository into the arena. A file that does not exist has no
- * text. */
-static int read_files(hpc_perf_text **out, hpc_arena *a, const predict_options *o)
+/* The path as git spells it: without "./" and repeated slashes. */
+static int plain_path(const char **out, hpc_arena *a, const char *path)
+{
+    char *plain = hpc_arena_alloc(a, strlen(path) + 1, 1);
+    size_t n = 0;
+    if (!plain) return HPC_E_NOMEM;
+    for (const char *part = path; *part;) {
+        size_t length = strcspn(part, "/");
+        if ((length == 0 && part == path) || (length == 2 && memcmp(part, "..", 2) == 0))
+            return hpc_fail(HPC_E_ARG,
+                            "--file %.300s: expected a path from the root of the repository, "
+                            "without '..'",
+                            path);
+        if (length > 0 && !(length == 1 && *part == '.')) {
+            if (n > 0) plain[n++] = '/';
+            memcpy(plain + n, part, length);
+            n += length;
+        }
+        part += length + (part[length] == '/');
+    }
+    plain[n] = '\0';
+    *out = plain;
+    return HPC_OK;
+}
+
+static bool is_listed(const hpc_perf_text *file, int64_t n, const char *path)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (strcmp(file[k].path, path) == 0) return true;
+    return false;
+}
+
+/* Reads the files of --file, each once, below the repository into the arena. A file that does not
+ * exist has no text. */
+static int read_files(hpc_perf_text **out, int64_t *n, hpc_arena *a, const predict_options *o)
 {
     hpc_buf text = {0};
     int rc = HPC_OK;
+    *n = 0;
     *out = hpc_arena_alloc(a, (size_t)o->file.n + 1, sizeof **out);
     if (!*out) return HPC_E_NOMEM;
     for (int64_t k = 0; k < o->file.n; k++) {
-        hpc_perf_text *f = &(*out)[k];
-        const char *path = hpc_arena_text(a, "%s/%s", o->repo, o->file.item[k]);
+        hpc_perf_text *f = &(*out)[*n];
+        TRY(plain_path(&f->path, a, o->file.item[k]));
+        if (is_listed(*out, *n, f->path)) continue;
+        const char *path = hpc_arena_text(a, "%s/%s", o->repo, f->path);
         TRY(path ? HPC_OK : HPC_E_NOMEM);
-        f->path = o->file.item[k];
+        ++*n;
         if (!hpc_file_exists(path)) continue;
         text.n = 0;
         rc = hpc_file_read(&text, path, FILE_BYTES);
@@ -173,9 +208,8 @@ int predict_read_request(hpc_perf_predict_options *ask, const char **label, hpc_
     int rc = HPC_OK;
     if (o->file.n > 0) {
         if (argc > 0) return hpc_fail(HPC_E_ARG, "--file and a range exclude each other");
-        TRY(read_files(&file, a, o));
+        TRY(read_files(&file, &ask->file_n, a, o));
         ask->file = file;
-        ask->file_n = o->file.n;
         *label = "working tree";
         return HPC_OK;
     }

@@ -242,7 +242,7 @@ int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config 
 void hpc_weights_close(hpc_weights *w);
 bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
 /* Reads all of t as f32 in our layout: splits fused tensors, undoes transposition and the pairing
- * of rotary rows, and unpacks blocks. */
+ * of rotary rows, and unpacks blocks. HPC_E_FORMAT if the factor of a block is not finite. */
 int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
 /* Appends which matrices ops cannot take as stored, and the type that holds them; may append
  * nothing. */

@@ -185,12 +185,17 @@ static int64_t scale_block(int64_t n, int64_t blocks)
     return 0;
 }
 
-static int check_scale(hpc_weights *w, const hpc_stored_tensor *t)
+static int check_scale(hpc_weights *w, const model_stored *s, const hpc_stored_tensor *t)
 {
     hpc_stored_tensor scale;
     int rc = HPC_OK;
     TRY(find_scale(&scale, w, t));
     if (!scale.data) return HPC_OK;
+    if (s->transposed)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: tensor %s: F8_E4M3 is not supported in a %s, which stores matrices "
+                     "transposed; convert the model to bf16",
+                     w->dir, t->name, w->c.family));
     if (!scale_block(t->extent[0], scale.extent[0]) || !scale_block(t->extent[1], scale.extent[1]))
         TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %s is [%lld,%lld], which does not fit [%lld,%lld]",
                      w->dir, scale.name, (long long)scale.extent[0], (long long)scale.extent[1],
@@ -231,7 +236,7 @@ static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
     if (t->part == HPC_PART_CLASSES && !hpc_weights_has(w, t)) return HPC_OK;
     TRY(find(&stored, w, &s));
     TRY(check_shape(w, &s, &stored));
-    TRY(check_scale(w, &stored));
+    TRY(check_scale(w, &s, &stored));
     TRY(hpc_map_put(w->known, stored.name, strlen(stored.name), 0));
     const uint8_t *delta;
     if (w->delta) TRY(model_delta_find(&delta, w->delta, t));
@@ -416,6 +421,7 @@ int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t
     model_source s;
     int rc = HPC_OK;
     TRY(model_source_of(&s, w, t));
+    TRY(model_source_check(&s, 0, s.rows));
     model_source_read(out, &s, 0, s.rows);
 out:
     return rc;

@@ -1,6 +1,7 @@
 /*
  * weights_read.c: reads rows of stored tensors in our layout.
  */
+#include <math.h>
 #include <string.h>
 
 #include "model/priv.h"
@@ -66,6 +67,19 @@ static float scale_at(const hpc_stored_tensor *s, int64_t i)
     return x;
 }
 
+/* Are the scales of the blocks in these rows finite? */
+static bool scales_finite(const model_source *s, int64_t first, int64_t n)
+{
+    bool finite = true;
+    for (int64_t r = 0, last = -1; r < n && finite; r++) {
+        int64_t row = model_stored_row(&s->s, first + r) / s->scale_block[0];
+        for (int64_t c = 0; row != last && c < s->scale.extent[1]; c++)
+            finite = finite && isfinite(scale_at(&s->scale, row * s->scale.extent[1] + c));
+        last = row;
+    }
+    return finite;
+}
+
 /* Multiplies rows that were read with the scales of their blocks. */
 static void multiply(float *out, const model_source *s, int64_t first, int64_t n)
 {
@@ -108,9 +122,9 @@ void model_source_copy(void *out, const model_source *s, int64_t first, int64_t 
 
 int model_source_check(const model_source *s, int64_t first, int64_t n)
 {
-    bool finite = true;
-    if (s->s.transposed || !hpc_dtype_get(s->t.dtype)->quantised) return HPC_OK;
-    for (int64_t r = 0, some; r < n && finite; r += some) {
+    bool finite = !s->scale.data || scales_finite(s, first, n);
+    bool blocks = !s->s.transposed && hpc_dtype_get(s->t.dtype)->quantised;
+    for (int64_t r = 0, some; blocks && r < n && finite; r += some) {
         some = run_from(s, first + r, n - r);
         finite = hpc_blocks_finite(row_at(s, first + r), s->t.dtype, some * s->cols);
     }

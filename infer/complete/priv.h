@@ -22,10 +22,11 @@ size_t complete_blanks(const char *text, size_t n,
 bool complete_is_blank(const char *text, size_t n); /* only white space */
 
 /* ---- the end (stop.c) -------------------------------------------------------------------- */
-typedef struct complete_open { /* a construct that is open at the cursor */
-    uint8_t kind;              /* hpc_bracket_kind */
-    bool closed;               /* closed by the text after the cursor */
-    size_t indent;             /* indentation of the line where it begins */
+enum { COMPLETE_OPEN_MOST = 1024 }; /* constructs around the cursor, the innermost ones */
+typedef struct complete_open {      /* a construct that is open at the cursor */
+    uint8_t kind;                   /* hpc_bracket_kind */
+    bool closed;                    /* closed by the text after the cursor */
+    size_t indent;                  /* indentation of the line where it begins */
 } complete_open;
 typedef struct complete_stop {
     const hpc_spot *d;

@@ -32,15 +32,16 @@ static int lex(complete_stop *s, const char *text, size_t n)
     return hpc_lex(&s->tokens, text, n, s->d->language, s->d->fixed);
 }
 
-/* Text that reopens the comment or string that is open at the end of `before`. */
+/* Text that reopens the comment or raw string that is open at the end of `before`. */
 static int open_again(complete_stop *s, const char *before)
 {
     const hpc_token *t = s->tokens.n > 0 ? &s->tokens.item[s->tokens.n - 1] : NULL;
-    const char *raw = t ? memchr(before + t->at, '(', t->n) : NULL;
     if (!t || !(t->flags & HPC_TOKEN_UNTERMINATED)) return HPC_OK;
     if (t->kind == HPC_TOKEN_COMMENT) return hpc_buf_text(&s->lead, "/*");
-    if (t->kind != HPC_TOKEN_STRING || !raw) return HPC_OK;
-    return hpc_buf_add(&s->lead, before + t->at, (size_t)(raw + 1 - (before + t->at)));
+    const char *begin = before + t->at, *quote = memchr(begin, '"', t->n);
+    const bool raw = t->kind == HPC_TOKEN_STRING && quote && quote > begin && quote[-1] == 'R';
+    const char *paren = raw ? memchr(quote, '(', t->n - (size_t)(quote - begin)) : NULL;
+    return paren ? hpc_buf_add(&s->lead, begin, (size_t)(paren + 1 - begin)) : HPC_OK;
 }
 
 static int find_open(complete_stop *s)
@@ -54,7 +55,9 @@ static int find_open(complete_stop *s)
     TRY(lex(s, text, s->d->at));
     TRY(hpc_tokens_keep_last_branch(&s->tokens, text));
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, text, s->d->language));
-    for (int32_t i = s->brackets.open; i >= 0; i = s->brackets.item[i].outer) {
+    for (int32_t i = s->brackets.open; i >= 0 && s->open_n < COMPLETE_OPEN_MOST;
+         i = s->brackets.item[i].outer)
+    {
         const hpc_bracket *b = &s->brackets.item[i];
         TRY(hpc_grow(&s->open, &s->open_cap, s->open_n + 1, sizeof *s->open));
         s->open[s->open_n++] =
@@ -104,7 +107,7 @@ static int read_with_lead(complete_stop *s, const char *text, size_t n, bool res
     TRY(hpc_buf_add(&s->text, text, n));
     if (s->d->language == HPC_LANGUAGE_NONE) return HPC_OK;
     TRY(lex(s, s->text.data, s->text.n));
-    if (rest) hpc_tokens_keep_first_branch(&s->tokens, s->text.data);
+    if (rest) hpc_tokens_keep_first_branch(&s->tokens, s->text.data, s->lead.n);
     TRY(hpc_brackets_find(&s->brackets, &s->tokens, s->text.data, s->d->language));
 out:
     return rc;
@@ -299,8 +302,10 @@ typedef struct finder {
     int64_t depth;  /* brackets that the text has opened */
 } finder;
 
+/* Not before the text: a bracket of Fortran may begin in the lead, as "end" of "end do". */
 static void end_at(finder *x, size_t at)
 {
+    if (at < x->s->lead.n) at = x->s->lead.n;
     if (x->over && at >= x->end) return;
     x->over = true;
     x->end = at;

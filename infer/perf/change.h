@@ -129,7 +129,7 @@ void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p);
 void hpc_perf_reader_free(hpc_perf_reader *r);
 /* A file of the working tree. */
 typedef struct hpc_perf_text {
-    const char *path; /* from the root of the repository */
+    const char *path; /* from the root of the repository, as git spells it; in a list, once */
     const char *text; /* NULL: the file does not exist */
     size_t n;
 } hpc_perf_text;

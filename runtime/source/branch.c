@@ -92,19 +92,21 @@ out:
     return rc;
 }
 
-void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text)
+void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text, size_t cursor)
 {
     int64_t depth = 0, kept = 0;
     bool other = false; /* within another branch of an #if around the cursor */
     for (int64_t i = 0; i < t->n;) {
         const branch_word word = word_at(t, text, i);
-        const bool around = depth == 0 && (word == ELSE || word == ENDIF);
+        const bool around =
+            depth == 0 && t->item[i].at >= cursor && (word == ELSE || word == ENDIF);
         if (around) {
             other = word == ELSE;
             i = directive_end(t, i);
             continue;
         }
-        depth += (word == IF) - (word == ENDIF);
+        if (word == IF) depth++;
+        if (word == ENDIF && depth > 0) depth--;
         if (!other) t->item[kept++] = t->item[i];
         i++;
     }

@@ -69,9 +69,10 @@ typedef struct hpc_tokens {
 int hpc_lex(hpc_tokens *out, const char *text, size_t n, hpc_language l, bool fixed);
 void hpc_tokens_release(hpc_tokens *t);
 /* For a text that ends, or begins, at a cursor: removes the branches of each #if around the cursor
- * that do not hold it, and the directives of these #if. */
+ * that do not hold it, and the directives of these #if. A text that begins at a cursor may have
+ * the beginning of the statement or directive around it, which ends at offset `cursor`. */
 int hpc_tokens_keep_last_branch(hpc_tokens *t, const char *text);
-void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text);
+void hpc_tokens_keep_first_branch(hpc_tokens *t, const char *text, size_t cursor);
 /* The first token that begins at or after `at`; t->n if no token does. */
 int64_t hpc_token_at(const hpc_tokens *t, size_t at);
 /* The hash of a token with this spelling. */

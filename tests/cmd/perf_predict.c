@@ -176,6 +176,8 @@ static void files_of_the_working_tree_are_judged_like_a_commit(void **state)
     script(p, "cd r; save first");
     run_in(p, "--file src/a.c", 0);
     says("working tree: same (>99 %); no need to measure\n");
+    run_in(p, "--file ./src//./a.c --file src/a.c", 0);
+    says("working tree: same (>99 %); no need to measure\n");
     put_text(p, "r/src/a.c", LOOPS);
     run_in(p, "--file src/a.c", 0);
     says("working tree: slower (");
@@ -195,6 +197,10 @@ static void rejects_files_that_do_not_exist_or_a_range_with_them(void **state)
     begin(p);
     run_in(p, "--file none.c", 2);
     hpc_test_says(o.err, "none.c: neither in the commit nor in the working tree");
+    run_in(p, "--file src/../none.c", 2);
+    hpc_test_says(o.err, "--file src/../none.c: expected a path from the root of the repository");
+    run_in(p, "--file /none.c", 2);
+    hpc_test_says(o.err, "--file /none.c: expected a path from the root of the repository");
     run_in(p, "--file none.c first..loops", 2);
     hpc_test_says(o.err, "--file and a range exclude each other");
     run_in(p, "--file none.c --measure --run x --db d -m cost", 2);

@@ -98,6 +98,8 @@ static const example examples[] = {
     {"a.c", "void f() {\n#pragma omp parallel for \\\n  @\n", BLOCK,
      "schedule(static)\n  for (;;) { }~\n  y"},
     {"a.c", "#define X \\\n  @", BLOCK, "do { } while (0)\nint f() { }~\nint"},
+    {"a.c", "void f() {\n  g(\"a (b;\n@\n}\n", BLOCK, "  if (x) { }~\n  y"},
+    {"a.cpp", "auto s = u8R\"x(\n\"{ @", BLOCK, "} )\" )x\";\nvoid f() { }~\nint"},
     {"a.cpp", "auto s = R\"(\n{ @", BLOCK, "} \" )\";\nvoid f() { }~\nint"},
     {"a.c", "#if A\nvoid f() {\n#else\nvoid f(int b) {\n#endif\n@", FUNCTION, " a();\n}~\nint"},
     {"a.cpp", "extern \"C\" int f(int a)\n{@\nint b;\n", FUNCTION,
@@ -109,6 +111,10 @@ static const example examples[] = {
      "\n    b();\n  }~\n"},
     {"a.c", "void f() {\n#if A\n  for (;;) {@\n#else\n  while (a) {\n#endif\n  }\n}\n", BLOCK,
      "\n    b();\n  ~}\n"},
+    {"a.c", "void f() {\n#if A\n  a();\n}\n#else@\n  b();\n}\n#endif\n", BLOCK, "\n  c();\n~}\n"},
+    {"a.c", "void f() {\n#if A\n#elif B@\n  b();\n}\n#else\n#endif\n", BLOCK, "\n  c();\n~}\n"},
+    {"a.F90", "subroutine s\n#ifdef A\n  a = 1\nend\n#else@\n  a = 2\nend\n#endif\n", BLOCK,
+     "\n  b = 1\n~end\n"},
     /* text after the cursor on its line */
     {"a.c", "typedef struct a {@ a_type;\n", BLOCK, "\n  int x;\n}~;\nint"},
     {"a.cpp", "class a {@;//class a\n", BLOCK, "\n  int x;\n}~;\nint"},
@@ -125,6 +131,7 @@ static const example examples[] = {
     {"a.f90", "module m\ncontains\n@\nend module\n", FUNCTION,
      "subroutine s\n  a = 1\nend subroutine~\nsubroutine t"},
     {"a.f90", "subroutine s(n)\n  if (x@", BLOCK, " > 0) then\n  y = 1\n  end if~\n z = 2\n"},
+    {"a.f90", "subroutine s\n  end@\nend subroutine\n", BLOCK, "~ do\n  a = 1\n"},
     {"a.f90", "x = f(@)\n", LINE, "a(1)~)\ny"},
 };
 enum { N = sizeof examples / sizeof *examples };
@@ -238,6 +245,29 @@ static void test_what_stays_open(void **state)
     }
 }
 
+/* Pairing takes memory for the product of those before the cursor and after it. */
+static void test_deep_nesting(void **state)
+{
+    (void)state;
+    enum { DEPTH = 5000 };
+    char file[2 * DEPTH + 2];
+    complete_stop s;
+    size_t end;
+    bool over;
+    memset(file, '(', DEPTH);
+    file[DEPTH] = '@';
+    memset(file + DEPTH + 1, ')', DEPTH);
+    file[sizeof file - 1] = '\0';
+    hpc_spot d = place_in("a.c", file);
+    test_ok(complete_stop_create(&s, &d, BLOCK));
+    assert_int_equal(s.open_n, COMPLETE_OPEN_MOST);
+    for (int64_t k = 0; k < s.open_n; k++) assert_true(s.open[k].closed);
+    test_ok(complete_stop_find(&end, &over, &s, "a)", 2, false));
+    assert_int_equal(end, 1);
+    complete_stop_release(&s);
+    hpc_spot_close(&d);
+}
+
 static int use(void *user)
 {
     const hpc_spot *d = user;
@@ -261,11 +291,9 @@ static void test_each_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_where_it_ends),
-        cmocka_unit_test(test_byte_by_byte),
-        cmocka_unit_test(test_any_place),
-        cmocka_unit_test(test_what_stays_open),
-        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_where_it_ends), cmocka_unit_test(test_byte_by_byte),
+        cmocka_unit_test(test_any_place),     cmocka_unit_test(test_what_stays_open),
+        cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

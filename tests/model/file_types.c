@@ -228,10 +228,14 @@ static void factor_that_is_not_finite_is_damage(void **state)
             if (list[k].rank != 2) continue;
             hpc_type type = hpc_type_of(type_of(&list[k], w), 2, list[k].extent);
             void *bytes = hpc_alloc_aligned(hpc_type_bytes(&type), 1, HPC_ALIGN);
+            float *x = hpc_alloc((size_t)hpc_test_model_tensor_n(&list[k]), sizeof *x);
             int rc = hpc_serve_read(bytes, &type, w, &list[k]);
+            int of_training = hpc_weights_read(x, w, &list[k]);
             hpc_free(bytes);
+            hpc_free(x);
             if (s.t.dtype != formats[f].dtype) continue;
-            test_fails(rc, HPC_E_FORMAT, "the scale of a block is NaN or infinite");
+            assert_int_equal(rc, HPC_E_FORMAT);
+            test_fails(of_training, HPC_E_FORMAT, "the scale of a block is NaN or infinite");
             failed++;
         }
         assert_true(failed > 0);
@@ -252,10 +256,9 @@ static bool is_f8(const hpc_stored_tensor *t)
 }
 
 /* The model as tensors of which the matrices of products are f8_e4m3 with scales. */
-static copy *copy_directory(const char *dir)
+static copy *copy_directory(const char *dir, hpc_model_config c)
 {
     char path[PATH_MAX];
-    hpc_model_config c = config_of();
     const hpc_weights_save_options o = {.dtype = HPC_BF16, .read = drawn};
     copy *to = hpc_alloc(1, sizeof *to);
     hpc_safetensors *s;
@@ -305,7 +308,7 @@ static void f8_is_multiplied_with_scales_of_blocks(void **state)
     hpc_model_config c = config_of();
     hpc_buf note = {0};
     float *got = hpc_alloc(768 * 256, sizeof *got);
-    copy *to = copy_directory(hpc_test_path(dir, *state, "f8"));
+    copy *to = copy_directory(hpc_test_path(dir, *state, "f8"), c);
     test_ok(open_directory(&w, dir, to));
     assert_true(model_tensor_at(&t, &c, HPC_PART_UP, 1, 0));
     assert_int_equal(t.extent[0], 768);
@@ -331,7 +334,7 @@ static void scales_are_checked(void **state)
 {
     char dir[PATH_MAX];
     hpc_weights *w;
-    copy *to = copy_directory(hpc_test_path(dir, *state, "scales"));
+    copy *to = copy_directory(hpc_test_path(dir, *state, "scales"), config_of());
     int64_t i = index_of(to, "model.layers.0.mlp.up_proj.weight_scale_inv");
     to->name[i][0] = 'M';
     test_fails(open_directory(&w, dir, to), HPC_E_UNSUPPORTED,
@@ -346,6 +349,46 @@ static void scales_are_checked(void **state)
     free_copy(to);
 }
 
+static void scale_that_is_not_finite_is_damage(void **state)
+{
+    char dir[PATH_MAX];
+    hpc_weights *w;
+    hpc_model_tensor t;
+    hpc_model_config c = config_of();
+    float *x = hpc_alloc(768 * 256, sizeof *x);
+    copy *to = copy_directory(hpc_test_path(dir, *state, "infinite"), c);
+    ((float *)to->data[index_of(to, "model.layers.1.mlp.up_proj.weight_scale_inv")])[11] = INFINITY;
+    test_ok(open_directory(&w, dir, to));
+    assert_true(model_tensor_at(&t, &c, HPC_PART_UP, 0, 0));
+    test_ok(hpc_weights_read(x, w, &t));
+    assert_true(model_tensor_at(&t, &c, HPC_PART_UP, 1, 0));
+    test_fails(hpc_weights_read(x, w, &t), HPC_E_FORMAT, "the scale of a block is NaN or infinite");
+    hpc_type type = hpc_type_of(HPC_BF16, 2, t.extent);
+    void *bytes = hpc_alloc_aligned(hpc_type_bytes(&type), 1, HPC_ALIGN);
+    test_fails(hpc_serve_read(bytes, &type, w, &t), HPC_E_FORMAT,
+               "the scale of a block is NaN or infinite");
+    hpc_free(bytes);
+    hpc_weights_close(w);
+    free_copy(to);
+    hpc_free(x);
+}
+
+/* Its scales would be indexed by the wrong extent, and beyond their end. */
+static void f8_is_refused_in_transposed_matrices(void **state)
+{
+    char dir[PATH_MAX];
+    hpc_weights *w;
+    hpc_model_config c = model_family_find("gpt2")->preset;
+    snprintf(c.family, sizeof c.family, "gpt2");
+    c.vocab = 77, c.hidden = 256, c.ffn = 1024, c.heads = c.kv_heads = 4, c.positions = 24;
+    c.layers = 1, c.norm_eps = 1e-5, c.init_std = 0.02, c.act = HPC_GELU_TANH, c.tied = true;
+    c.begin = c.end = -1;
+    copy *to = copy_directory(hpc_test_path(dir, *state, "transposed"), c);
+    test_fails(open_directory(&w, dir, to), HPC_E_UNSUPPORTED,
+               "h.0.attn.c_proj.weight: F8_E4M3 is not supported in a gpt2");
+    free_copy(to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +396,8 @@ int main(void)
         cmocka_unit_test(factor_that_is_not_finite_is_damage),
         cmocka_unit_test(f8_is_multiplied_with_scales_of_blocks),
         cmocka_unit_test(scales_are_checked),
+        cmocka_unit_test(scale_that_is_not_finite_is_damage),
+        cmocka_unit_test(f8_is_refused_in_transposed_matrices),
     };
     return cmocka_run_group_tests_name("model/file_types", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);

@@ -119,7 +119,7 @@ static void check_branch(const example *e, bool before)
     if (before)
         assert_int_equal(hpc_tokens_keep_last_branch(&t, e->text), 0);
     else
-        hpc_tokens_keep_first_branch(&t, e->text);
+        hpc_tokens_keep_first_branch(&t, e->text, 0);
     assert_int_equal(hpc_brackets_find(&b, &t, e->text, e->language), 0);
     show(got, sizeof got, &b);
     if (strcmp(got, e->expected) != 0) print_error("%s\n", e->text);

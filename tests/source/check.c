@@ -191,6 +191,8 @@ static void cuda_functions_are_declared(void **state)
         "    s[i] = f(p[i]) + __half2float(h[i]);\n    __syncthreads();\n"
         "    s[i] += __shfl_down_sync(~0u, s[i], 16) + __ldg(&p[i]);\n"
         "    atomicAdd(&p[0], s[i]);\n    atomicMax(c, 1ull);\n    h[i] = h[i] * 2.0f;\n"
+        "    half2 a = make_half2(h[0], h[1]), b(1.0f, 2.0f);\n    a += a * b - h2exp(b);\n"
+        "    h[i] *= 2;\n    h[i] += a.x;\n    s[i] += exp10f(s[0]) + nanf(\"\") + j0(1.0);\n"
         "    if (i == 0) printf(\"%f\\n\", s[0]);\n}\n"
         "void g(std::vector<float> &v, cudaStream_t s)\n{\n"
         "    float *p;\n    cudaEvent_t e;\n    cudaDeviceProp d;\n"
@@ -198,6 +200,8 @@ static void cuda_functions_are_declared(void **state)
         "    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);\n"
         "    cudaMemcpyAsync(p, v.data(), 4, cudaMemcpyHostToDevice, s);\n"
         "    k<<<dim3(1, d.maxGridSize[0]), 32, 0, s>>>(p, nullptr, nullptr);\n"
+        "    cudaPointerAttributes a;\n    if (a.type == cudaMemoryTypeDevice) return;\n"
+        "    if (cudaGetLastError() == cudaErrorIllegalAddress) return;\n"
         "    if (cudaGetLastError() != cudaSuccess) puts(cudaGetErrorString(cudaGetLastError()));\n"
         "    v[0] = std::min(v[1], 2.0f) + std::abs(-1) + exp(1) + make_float3(1, 2, 3).y;\n"
         "    @\n}\n",
