@@ -125,6 +125,7 @@ static void rejects_foreign_host_and_origin(void **state)
     const int port = hpc_http_port(f->w.h);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_int_equal(web_ask_on(f->reply, web_connect_tcp(port), "GET /now", bad[k], ""), 403);
+    assert_non_null(strstr(f->reply, "the address that --http names"));
     assert_int_equal(web_ask_on(f->reply, web_connect(&f->w), "GET /now",
                                 LOCAL "Origin: https://evil.example\r\n", ""),
                      403);
