@@ -280,7 +280,7 @@ install_packages() { # groups
     [ -n "$wanted$extra" ] || return 0
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
         [ -n "$wanted" ] || return 0
-        die "packages are missing, and neither root nor sudo is there to install them; ask for:" \
+        die "installing packages needs root or sudo; ask an administrator to run:" \
             "apt-get install" $wanted $extra
     fi
     echo "installing:" $wanted $extra

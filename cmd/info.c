@@ -33,14 +33,14 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"syntax checks and loops", "hpccoder-clang.so", NULL, "libclang-19-dev"},
-    {"tokenizer training", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
-    {"ranks over MPI", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
-    {"peers of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
-    {"completions over HTTP", "hpccoder-microhttpd.so", NULL, "libmicrohttpd-dev"},
-    {"pictures", NULL, "gnuplot", "gnuplot-nox"},
-    {"sandbox for builds and runs", NULL, "bwrap", "bubblewrap"},
-    {"metrics cost, instructions", NULL, "valgrind", "valgrind"},
+    {"pragma and code checks", "hpccoder-clang.so", NULL, "libclang-19-dev"},
+    {"tokenizer train", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
+    {"train with mpirun", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
+    {"baselines of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
+    {"serve", "hpccoder-microhttpd.so", NULL, "libmicrohttpd-dev"},
+    {"plots", NULL, "gnuplot", "gnuplot-nox"},
+    {"sandbox for --verify run", NULL, "bwrap", "bubblewrap"},
+    {"metrics of valgrind", NULL, "valgrind", "valgrind"},
 };
 enum { FEATURE_N = sizeof features / sizeof *features };
 
@@ -110,7 +110,7 @@ static void put_feature(hpc_table *t, const feature *f)
     else if (hpc_proc_exists(f->program))
         hpc_table_cell(t, "yes");
     else
-        hpc_table_cell(t, "no: there is no program %s; install %s", f->program, f->package);
+        hpc_table_cell(t, "no: program %s is not in PATH; install %s", f->program, f->package);
 }
 
 static int put_text(hpc_buf *out, int threads)
@@ -164,7 +164,7 @@ const hpc_command hpc_cmd_info = {
         "Prints the version, the compiler, the available backends, the instruction sets that this "
         "CPU supports (best first), and the number of threads that this process may use. Then "
         "lists each optional feature: yes, or why it is not available and which Debian package "
-        "enables it.",
+        "enables it. The metrics of valgrind are `cost` and `instructions` of `perf collect`.",
     .examples = "hpccoder info --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(info_options),

@@ -51,7 +51,7 @@ static const hpc_option option_table[] = {
     {.name = "no-pragma",
      .kind = HPC_FLAG,
      .offset = offsetof(lsp_options, no_pragma),
-     .help = "No diagnostics, fixes and hover for loops."},
+     .help = "No diagnostics, fixes or hover for loops."},
     {.name = "no-check",
      .kind = HPC_FLAG,
      .offset = offsetof(lsp_options, unchecked),
@@ -159,22 +159,20 @@ const hpc_command hpc_cmd_lsp = {
     .summary = "Serve completions and OpenMP directives to an editor.",
     .description =
         "A language server (LSP 3.17) on standard input and output. An editor starts it for C, "
-        "C++, CUDA and Fortran files.\n\n"
-        "It offers inline completions, and the same as completion items for older clients; a "
-        "verdict on each loop as a diagnostic, with its evidence; fixes that insert OpenMP "
-        "directives, for one loop (quickfix) or the file (source.fixAll.hpccoder), equal to those "
-        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop. With --perf, "
-        "or the setting `perf`, diagnostics on changed functions state a probable effect on "
-        "performance after each save. docs/editors.md lists the settings that an editor may "
-        "send.\n\n"
+        "C++, CUDA and Fortran files. docs/editors.md describes the set-up of Neovim, Vim, Emacs "
+        "and VS Code, and the settings that an editor may send.\n\n"
+        "The server offers completions at the cursor, inline and as completion items. It reports "
+        "a verdict on each loop as a diagnostic, and hover explains it. Fixes insert OpenMP "
+        "directives for one loop (quickfix) or the file (source.fixAll.hpccoder), as `hpccoder "
+        "pragma --fix` does. With --perf, or the setting `perf`, diagnostics on changed functions "
+        "state a probable effect on performance after each save.\n\n"
         "A new inline completion supersedes the earlier ones of its document, which are answered "
         "with null. The model is loaded on the first completion, and unloaded after 15 minutes "
         "without one. It runs at low priority on the cores that the affinity mask and the CPU "
-        "quota of the control group allow. Code that repeats training data "
-        "is attributed before it can be accepted. Completions are checked as by `hpccoder "
-        "complete`.\n\n"
-        "Exit status: 0: the client ended the session. 1: it ended without shutdown. 2: bad "
-        "usage. 3: the connection failed.",
+        "quota of the control group allow. Completions are checked as by `hpccoder complete`. "
+        "Code that repeats training data is attributed before you accept it.\n\n"
+        "Exit status: 0: the client ended the session. 1: the input ended without `shutdown`. 2: "
+        "bad usage or input. 3: the connection failed.",
     .examples = "hpccoder lsp --no-complete  # verdicts and fixes only",
     .options = option_table,
     .options_bytes = sizeof(lsp_options),

@@ -57,7 +57,8 @@ const hpc_command hpc_cmd_mcp = {
         "one JSON message per line. It has three tools. `complete` completes code at a position, "
         "`pragma` judges the loops of a file, and `perf_predict` predicts whether commits make a "
         "program slower. Each runs the command of that name, and its result is what the command "
-        "prints with --json. Calls run one after the other. No file is changed.",
+        "prints with --json. Calls run one after the other. No file is changed. docs/serving.md "
+        "shows messages to try by hand.",
     .examples = "hpccoder mcp --seconds 60",
     .options = option_table,
     .options_bytes = sizeof(mcp_options),

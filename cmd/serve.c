@@ -212,20 +212,21 @@ const hpc_command hpc_cmd_serve = {
     .summary = "Serve completions over HTTP to editors of this user.",
     .description =
         "Loads a model and answers the requests of llama.vim, llama.vscode, minuet-ai, Continue, "
-        "Tabby's agent and clients of OpenAI's completions and chats and of Ollama's completions. "
-        "Chats need a model with a chat template. Prints the addresses on standard output, and one "
-        "line per request on standard error: sizes, times and a hash, never text.\n\n"
-        "Only this user is served. A Unix socket has mode 0600. On loopback the kernel names the "
-        "user at the other end of a connection, and others get 403. Requests with a foreign Host "
-        "or Origin get 403, so web pages cannot use the server. Prefer `hpccoder lsp` where the "
-        "editor supports it: it needs no port.\n\n"
+        "Tabby's agent, and clients of OpenAI and Ollama. Chats need a model with a chat template. "
+        "Prints the addresses on standard output, and one line per request on standard error: "
+        "sizes, times and a hash. docs/serving.md lists the paths and the keys of requests.\n\n"
+        "Only this user is served. A Unix socket has mode 0600. On loopback, the kernel names the "
+        "user at the other end of a connection, and other users get 403. Requests with a foreign "
+        "Host or Origin get 403, so web pages cannot use the server. If the editor supports it, "
+        "prefer `hpccoder lsp`, which needs no port.\n\n"
         "Requests with text after the cursor (/infill, `suffix`, or literal fill-in-the-middle "
         "marks) follow the completion rules of `hpccoder complete`. Other prompts are continued as "
-        "text. A request whose client disconnects is cancelled. TERM and Ctrl-C stop the server "
-        "after the requests that run, at most 10 seconds.\n\n"
-        "Exit status: 0: stopped. 2: bad usage, or another server has the address. 3: the model "
-        "cannot be loaded, or another failure.",
-    .examples = "hpccoder serve\n"
+        "text. If a client disconnects, its request is cancelled. TERM and Ctrl-C stop the server. "
+        "It "
+        "first finishes the running requests, for at most 10 seconds.\n\n"
+        "Exit status: 0: stopped. 2: bad usage, an unusable model, or an address in use. 3: not "
+        "enough memory, or another failure.",
+    .examples = "hpccoder serve --unix ./hpccoder.sock\n"
                 "hpccoder serve --http 127.0.0.1:8012  # as llama.vim expects",
     .options = serve_option_table,
     .options_bytes = sizeof(serve_options),

@@ -14,14 +14,15 @@ const hpc_option serve_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, http),
      .argument = "ADDR:PORT",
-     .help = "TCP address to listen on, such as 127.0.0.1:8012. On loopback, only processes of "
-             "this user are served. Other addresses need --token-file."},
+     .help = "Numeric TCP address to listen on, such as 127.0.0.1:8012. On loopback, only "
+             "processes of this user are served. Other addresses need --token-file, and "
+             "clients must name this address or localhost as Host."},
     {.name = "token-file",
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, token_file),
      .argument = "FILE",
-     .help = "Requests must send the token in FILE as `Authorization: Bearer TOKEN`. Only its "
-             "owner may be able to read FILE."},
+     .help = "Requests must send the token in FILE as `Authorization: Bearer TOKEN`. FILE has "
+             "one line of at least 8 characters, and mode 0600."},
     {.name = "requests",
      .kind = HPC_INT,
      .offset = offsetof(serve_options, requests),
@@ -29,7 +30,7 @@ const hpc_option serve_option_table[] = {
      .argument = "N",
      .least = 1,
      .most = 64,
-     .help = "Answers that are computed at the same time. Others wait."},
+     .help = "Requests that run concurrently. Others wait."},
     {.name = "cache-tokens",
      .kind = HPC_INT,
      .offset = offsetof(serve_options, cache_tokens),
@@ -44,7 +45,7 @@ const hpc_option serve_option_table[] = {
      .fallback = "0",
      .argument = "N",
      .most = 1 << 24,
-     .help = "Most tokens of a prompt and its answer; 0: as many as the model and the cache "
+     .help = "Token limit of a prompt with its answer; 0: as many as the model and the cache "
              "allow."},
     {.name = "predict",
      .kind = HPC_INT,
@@ -53,7 +54,7 @@ const hpc_option serve_option_table[] = {
      .argument = "N",
      .least = 1,
      .most = 4096,
-     .help = "Most tokens of an answer to a request that names no number."},
+     .help = "Token limit of an answer if the request sets none."},
     {.name = "cache-dir",
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, cache_dir),
@@ -66,12 +67,12 @@ const hpc_option serve_option_table[] = {
      .fallback = "0",
      .argument = "S",
      .most = 1e7,
-     .help = "Exit after so many seconds without a request; 0: never. The model is unloaded after "
-             "15 minutes in any case."},
+     .help = "Exit after S seconds without a request; 0: never. After 15 minutes without a "
+             "request, the model is unloaded in any case."},
     {.name = "log-prompts",
      .kind = HPC_FLAG,
      .offset = offsetof(serve_options, log_prompts),
-     .help = "Log the text of prompts, too. Default: sizes and times only."},
+     .help = "Log the text of prompts. Default: sizes and times only."},
     {.name = "model",
      .letter = 'm',
      .kind = HPC_TEXT,
@@ -82,7 +83,7 @@ const hpc_option serve_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, alias),
      .argument = "NAME[,NAME]...",
-     .help = "Names of the model for clients; answers have the first in alphabetical order. "
+     .help = "Names of the model for clients; answers name the first in alphabetical order. "
              "Default: the file's name."},
     {.name = "tags",
      .kind = HPC_TEXT,
@@ -118,7 +119,7 @@ const hpc_option serve_option_table[] = {
      .fallback = "11",
      .argument = "N",
      .most = 64,
-     .help = "Tokens to speculate ahead where the text repeats itself."},
+     .help = "Tokens to draft by prompt lookup where the text repeats."},
     {.name = "device",
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, device),

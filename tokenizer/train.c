@@ -270,7 +270,7 @@ static int open_library(void **handle, const hpc_spm **table, const char *folder
     if (*table && (*table)->version == HPC_SPM_VERSION) return HPC_OK;
     if (*table) return hpc_fail(HPC_E_UNSUPPORTED, "%s has another version; rebuild both", path);
     return hpc_fail(HPC_E_UNSUPPORTED,
-                    "training needs %s, which is built where libsentencepiece-dev is installed: %s",
+                    "training needs %s: install libsentencepiece-dev and run `make` again: %s",
                     path, *handle ? "its function table is missing" : dlerror());
 }
 

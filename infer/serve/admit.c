@@ -92,7 +92,7 @@ int http_admit(const char **why, const hpc_http *h, const hpc_httpd_exchange *x,
     const char *origin = h->library->header(x, "Origin");
     *why = "the request needs one Host header";
     if (!host || h->library->header_count(x, "Host") != 1) return 400;
-    *why = "this Host is not served; use localhost";
+    *why = "this Host is not served: use localhost, or the address that --http names";
     if (!is_allowed_host(h, c, host)) return 403;
     *why = "requests of web pages are not served";
     if (origin && !is_own_origin(h, c, origin)) return 403;

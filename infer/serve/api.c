@@ -4,6 +4,7 @@
  */
 #include "infer/serve/api.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,16 +53,16 @@ static bool is_for(const api_route *k, const char *path)
                                           : strcmp(path, k->path) == 0;
 }
 
-/* *known: the path is served with another method. */
-static const api_route *find_route(const hpc_http_request *r, bool *known)
+/* *served: a method that serves the path; NULL: none does. */
+static const api_route *find_route(const hpc_http_request *r, const char **served)
 {
     const char *method = hpc_http_method(r);
     if (strcmp(method, "HEAD") == 0) method = "GET";
-    *known = false;
+    *served = NULL;
     for (const api_route *k = api_routes; k->path; k++) {
         if (!is_for(k, hpc_http_path(r))) continue;
+        *served = k->method;
         if (strcmp(k->method, method) == 0) return k;
-        *known = true;
     }
     return NULL;
 }
@@ -134,11 +135,12 @@ static void enqueue(hpc_api *a, hpc_http_request *r, const api_route *route)
 void hpc_api_handle(void *api, hpc_http_request *r)
 {
     hpc_api *a = api;
-    bool known;
-    const api_route *route = find_route(r, &known);
+    char why[64] = "unknown path; docs/serving.md lists the paths";
+    const char *served;
+    const api_route *route = find_route(r, &served);
     if (!route) {
-        hpc_http_error(r, known ? 405 : 404,
-                       known ? "this path is served with another method" : "there is no such path");
+        if (served) snprintf(why, sizeof why, "this path needs the method %s", served);
+        hpc_http_error(r, served ? 405 : 404, why);
         return;
     }
     hpc_http_label(r, route->path);

@@ -197,8 +197,10 @@ static int choose(const hpc_template **out, const struct api_chat *c, bool tools
     }
     if (!found && c->error.code != HPC_OK) return hpc_error_adopt(&c->error);
     if (!found)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s has no %schat template", c->model,
-                        c->template_n > 0 ? "default " : "");
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s has no %schat template; serve a model that has one, or use "
+                        "/v1/completions",
+                        c->model, c->template_n > 0 ? "default " : "");
     *out = found->t;
     return found->t ? HPC_OK : hpc_error_adopt(&found->error);
 }

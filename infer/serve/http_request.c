@@ -219,7 +219,8 @@ static void *begin(void *user, hpc_httpd_exchange *x, const char *method, const 
     r->connection = c.id;
     admit(r, &c);
     if (strlen(method) >= sizeof r->method) reject(r, 405, "the method is not served");
-    if (strlen(path) >= sizeof r->path) reject(r, 404, "there is no such path");
+    if (strlen(path) >= sizeof r->path)
+        reject(r, 404, "unknown path; docs/serving.md lists the paths");
     if (r->reject != 0 && is_answered_early(r)) answer_now(r);
     return r;
 }

@@ -227,7 +227,7 @@ static int dispatch(const mcp_server *s, const hpc_json *message)
     if (strcmp(method, "tools/call") != 0)
         return answer_error(s, id, UNKNOWN_METHOD, "unknown method");
     if (!is_tool(text_in(params, "name")))
-        return answer_error(s, id, INVALID_PARAMS, "there is no tool with this name");
+        return answer_error(s, id, INVALID_PARAMS, "unknown tool; tools/list names the tools");
     return call_tool(s, id, params);
 }
 

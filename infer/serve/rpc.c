@@ -123,7 +123,7 @@ int hpc_rpc_parse(hpc_json **out, const hpc_buf *body)
     *out = NULL;
     if (depth_of(body) > HPC_RPC_DEPTH_MOST)
         return hpc_fail(HPC_E_FORMAT, "a message is nested more than %d deep", HPC_RPC_DEPTH_MOST);
-    return hpc_json_parse(out, body->n > 0 ? body->data : "", body->n, "message");
+    return hpc_json_parse(out, body->n > 0 ? body->data : "", body->n, "JSON");
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -70,6 +70,17 @@ static int bind_local(hpc_listener *l, const struct sockaddr_un *a)
     return HPC_OK;
 }
 
+static int check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int n = !slash || slash == path ? 1 : (int)(slash - path);
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", n, slash ? path : ".");
+    if (access(folder, W_OK | X_OK) < 0)
+        return hpc_fail_os(HPC_E_ARG, "--unix %s: cannot create files in its folder", path);
+    return HPC_OK;
+}
+
 /* The lock decides between two servers that start at the same time. */
 int hpc_listen_unix(hpc_listener *out, const char *path)
 {
@@ -80,6 +91,7 @@ int hpc_listen_unix(hpc_listener *out, const char *path)
     *out = l;
     l.local = true;
     TRY(local_address(&a, path));
+    TRY(check_folder(path));
     snprintf(lock, sizeof lock, "%s.lock", path);
     TRY(hpc_file_lock(&l.lock, lock, false));
     if (l.lock < 0)

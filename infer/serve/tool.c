@@ -65,7 +65,7 @@ static int text_of(const char **out, const running *x, const char *key, bool req
     *out = required ? "" : NULL;
     if (hpc_json_kind_of(v) == HPC_JSON_NULL && !required) return HPC_OK;
     if (hpc_json_kind_of(v) != HPC_JSON_TEXT)
-        return hpc_fail(HPC_E_ARG, "argument \"%s\" must be a text", key);
+        return hpc_fail(HPC_E_ARG, "argument \"%s\" %s", key, v ? "must be a text" : "is missing");
     return hpc_json_text(out, v, key);
 }
 

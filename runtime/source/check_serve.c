@@ -50,8 +50,8 @@ static const hpc_clang *open_library(hpc_buf *why, const char *folder)
         hpc_buf_printf(why, "%.300s has another version; rebuild both", path);
     else
         hpc_buf_printf(why,
-                       "checking code needs %.200s, which is built where libclang-19-dev is "
-                       "installed: %.200s",
+                       "checking code needs %.200s: install libclang-19-dev and run `make` again: "
+                       "%.200s",
                        path, handle ? "its function table is missing" : dlerror());
     return NULL;
 }

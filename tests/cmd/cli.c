@@ -231,10 +231,10 @@ static void info_names_missing_features_and_their_packages(void **state)
                             f->root, f->root);
     if (rc != 0) fail_msg("%s", hpc_test_shown());
     hpc_test_says_row(hpc_test_shown(),
-                      "\ntokenizer training no: this build has no hpccoder-spm.so; install "
+                      "\ntokenizer train no: this build has no hpccoder-spm.so; install "
                       "libsentencepiece-dev and run `make`");
     hpc_test_says_row(hpc_test_shown(),
-                      "\npictures no: there is no program gnuplot; install gnuplot-nox\n");
+                      "\nplots no: program gnuplot is not in PATH; install gnuplot-nox\n");
     rc = hpc_test_shell("printf x >'%s/hpccoder-spm.so' && '%s/hpccoder' info", f->root, f->root);
     if (rc != 0) fail_msg("%s", hpc_test_shown());
     hpc_test_says(hpc_test_shown(),

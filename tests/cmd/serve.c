@@ -99,6 +99,7 @@ static void wrong_options_are_rejected_in_one_line(void **state)
     hpc_test_refuses(o, f->root, "serve --http 127.0.0.1:0x", "ADDR:PORT");
     hpc_test_refuses(o, f->root, "serve --http example.org:1", "numeric address");
     hpc_test_refuses(o, f->root, "serve --http 0.0.0.0:0", "--token-file");
+    hpc_test_refuses(o, f->root, "serve --unix @none/s", "cannot create files in its folder");
     hpc_test_refuses(o, f->root, "serve --unix @s --model @none", "none");
     hpc_test_refuses(o, f->root, "serve --unix @s --disable all", "--disable all");
     hpc_test_refuses(o, f->root, "serve --unix @s --token-file @none", "--token-file");

@@ -80,8 +80,8 @@ static void rejects_invalid_requests(void **state)
         assert_non_null(strstr(ask(f, 400, "POST /infill", bodies[k]), "\"message\""));
     ask(f, 400, "POST /completion", "{\"n_predict\":1}");
     ask(f, 400, "POST /completion", "{\"prompt\":[99999999]}");
-    ask(f, 404, "GET /none", "");
-    ask(f, 405, "GET /infill", "");
+    assert_non_null(strstr(ask(f, 404, "GET /none", ""), "unknown path; docs/serving.md"));
+    assert_non_null(strstr(ask(f, 405, "GET /infill", ""), "needs the method POST"));
     close_fixture(f);
 }
 

@@ -137,7 +137,7 @@ static void rejects_models_and_templates_that_it_cannot_render(void **state)
     WEB_NEEDS_LIBRARY();
     fixture *f = open_fixture(state, NULL);
     assert_has(ask(f, 501, "POST /v1/chat/completions", USER("a") "}"),
-               "pilot has no chat template");
+               "pilot has no chat template; serve a model that has one");
     close_fixture(f);
     f = open_fixture(state, "a\n{% include 'b' %}");
     assert_has(ask(f, 501, "POST /v1/chat/completions", USER("a") "}"),

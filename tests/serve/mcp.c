@@ -144,6 +144,12 @@ static void calls_run_the_commands(void **state)
     assert_non_null(strstr(text, "/none.c"));
     text = ask(&f, CALL("complete", "\"path\":1"));
     assert_non_null(strstr(text, "\"isError\":true"));
+    assert_non_null(strstr(text, "must be a text"));
+    text = ask(&f, CALL("pragma", "\"file\":\"a.c\""));
+    assert_non_null(strstr(text, "\\\"path\\\" is missing"));
+    assert_non_null(strstr(ask(&f, "{none"), "JSON:1:"));
+    text = ask(&f, CALL("none", ""));
+    assert_non_null(strstr(text, "unknown tool; tools/list names the tools"));
     text = ask(&f, CALL("perf_predict", "\"repository\":\".\",\"range\":\"--help\""));
     assert_non_null(strstr(text, "BASE..HEAD"));
     close_fixture(&f);
