@@ -120,13 +120,15 @@ static void enqueue(hpc_api *a, hpc_http_request *r, const api_route *route)
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->change, NULL);
     hpc_http_keep(r);
-    hpc_http_set_user(r, j);
     pthread_mutex_lock(&a->lock);
     j->number = ++a->jobs;
     const bool taken = put(a, j);
+    /* With the lock: hpc_api_gone never finds a job that is freed below, and a client that left
+     * before it is found here. */
+    if (taken) hpc_http_set_user(r, j);
+    if (taken && hpc_http_is_gone(r)) __atomic_store_n(&j->cancel, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&a->lock);
     if (taken) return;
-    hpc_http_set_user(r, NULL);
     hpc_http_error(r, 503, "too many requests wait");
     hpc_http_release(r);
     job_free(j);
@@ -159,17 +161,40 @@ void api_job_cancel(api_job *j)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* The job is alive: a worker clears the request's pointer with the lock before it frees the job. */
+/* With the lock of the server. False: a worker has the job. */
+static bool remove_waiting(hpc_api *a, api_job *j)
+{
+    api_job *before = NULL, *at = a->first;
+    for (; at && at != j; at = at->next) before = at;
+    if (!at) return false;
+    if (before)
+        before->next = j->next;
+    else
+        a->first = j->next;
+    if (a->last == j) a->last = before;
+    a->queued--;
+    return true;
+}
+
+/* The job is alive: a worker clears the request's pointer with the lock before it frees the job.
+ * One that waits frees its place for others. */
 void hpc_api_gone(void *api, hpc_http_request *r)
 {
     hpc_api *a = api;
     pthread_mutex_lock(&a->lock);
     api_job *j = hpc_http_user(r);
-    if (j) {
+    const bool waits = j && remove_waiting(a, j);
+    if (waits) {
+        hpc_http_set_user(r, NULL);
+    } else if (j) {
         __atomic_store_n(&j->cancel, 1, __ATOMIC_RELEASE);
         api_job_cancel(j);
     }
     pthread_mutex_unlock(&a->lock);
+    if (!waits) return;
+    hpc_http_end(r);
+    hpc_http_release(r);
+    job_free(j);
 }
 
 /* ---- workers -------------------------------------------------------------------------------- */

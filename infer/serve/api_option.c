@@ -9,7 +9,7 @@
 
 #include "infer/serve/api_priv.h"
 
-enum { ANSWERS_MOST = 16, STOPS_MOST = 64 };
+enum { ANSWERS_MOST = 16, STOPS_MOST = 64, BIASES_MOST = 1 << 16, MS_MOST = 24 * 3600 * 1000 };
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
@@ -224,6 +224,8 @@ static int put_bias(api_job *j, int64_t token, double add)
 {
     api_ask *q = &j->ask;
     if (token < 0 || token >= hpc_tokenizer_n(j->a->tokenizer)) return HPC_OK;
+    if (q->bias_n == BIASES_MOST)
+        return hpc_fail(HPC_E_ARG, "\"logit_bias\" has more than %d tokens", BIASES_MOST);
     int rc = hpc_grow(&q->bias, &q->bias_cap, q->bias_n + 1, sizeof *q->bias);
     if (rc >= 0) q->bias[q->bias_n++] = (hpc_bias){.token = (int32_t)token, .add = (float)add};
     return rc;
@@ -411,6 +413,13 @@ static void read_sampling(api_ask *q, const hpc_json *o)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
+/* 0: no limit. More than a day is a day: nanoseconds and sums of it stay within 64 bits. */
+static int64_t milliseconds(const hpc_json *o, const char *name)
+{
+    const double x = api_real(o, name, 0);
+    return x <= 0 ? 0 : x < MS_MOST ? (int64_t)x : MS_MOST;
+}
+
 static int read_limits(api_job *j, const hpc_json *o)
 {
     static const char *const most[] = {"n_predict", "max_tokens", "num_predict",
@@ -424,10 +433,8 @@ static int read_limits(api_job *j, const hpc_json *o)
     if (q->answers > ANSWERS_MOST || q->answers * prompts > ANSWERS_MOST)
         return hpc_fail(HPC_E_ARG, "%lld answers to %lld prompts: at most %d answers",
                         (long long)q->answers, (long long)prompts, ANSWERS_MOST);
-    q->prompt_ms = api_int(o, "t_max_prompt_ms", 0);
-    q->predict_ms = api_int(o, "t_max_predict_ms", 0);
-    if (q->prompt_ms < 0) q->prompt_ms = 0;
-    if (q->predict_ms < 0) q->predict_ms = 0;
+    q->prompt_ms = milliseconds(o, "t_max_prompt_ms");
+    q->predict_ms = milliseconds(o, "t_max_predict_ms");
     q->indent = api_int(o, "n_indent", 0);
     q->top_n = api_int(o, "n_probs", api_int(o, "logprobs", 0));
     if (api_flag(o, "logprobs", false)) q->top_n = api_int(o, "top_logprobs", 1);

@@ -12,6 +12,7 @@ static int run_tool(api_job *j, const char *name)
     hpc_buf out = {0};
     int rc;
     o.seconds = SECONDS;
+    o.stop = &j->cancel;
     if (!o.program) return hpc_fail(HPC_E_UNSUPPORTED, "this server has no %s", name);
     TRY(hpc_tool_run(&out, &o, name, j->json));
     api_send_json(j->r, &out);

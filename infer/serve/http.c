@@ -16,7 +16,7 @@
 
 #include "infer/serve/http_priv.h"
 
-enum { TICK_MS = 100, EVENTS = 32, IDLE_SECONDS = 120 };
+enum { TICK_MS = 100, EVENTS = 32, IDLE_SECONDS = 120, DROP_BLOCKS = 64, ACCEPT_MOST = 8 };
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
@@ -39,7 +39,10 @@ void http_turn_away(int fd, int status, const char *reason, const char *text)
     hpc_json_put_text(&w, "type", http_type_of_error(status));
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
-    while (recv(fd, block, sizeof block, MSG_DONTWAIT) > 0) continue;
+    /* Unread bytes would reset the connection before the answer is read. A client that sends for
+     * ever may not hold this thread. */
+    for (int k = 0; k < DROP_BLOCKS && recv(fd, block, sizeof block, MSG_DONTWAIT) > 0; k++)
+        continue;
     hpc_buf_printf(&out,
                    "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n%s"
                    "Content-Length: %zu\r\n\r\n%s",
@@ -56,7 +59,8 @@ static bool is_of_this_user(int fd, const hpc_listener *l)
     hpc_peer p;
     if (!l->local && !l->loopback) return true; /* the token decides */
     hpc_peer_find(&p, fd);
-    return p.known && p.uid == geteuid();
+    /* The kernel names uid 0 for a socket that its process has closed. */
+    return p.known && p.attached && p.uid == geteuid();
 }
 
 /* With the lock. NULL: all are in use. */
@@ -103,7 +107,7 @@ static void admit_connection(hpc_http *h, int fd, const hpc_listener *l,
 
 static void accept_all(hpc_http *h, const hpc_listener *l)
 {
-    for (;;) {
+    for (int k = 0; k < ACCEPT_MOST; k++) { /* then clients that left free theirs */
         struct sockaddr_storage a = {0};
         socklen_t n = sizeof a;
         int fd = accept4(l->fd, (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -201,6 +205,8 @@ static void cancel_all(hpc_http *h)
         pthread_mutex_lock(&h->lock);
         hpc_http_request *r = h->connection[k].id != 0 ? h->connection[k].request : NULL;
         if (r) hpc_http_keep(r);
+        /* The library waits for a client that does not send its body, or does not read. */
+        if (r) shutdown(h->connection[k].fd, SHUT_RDWR);
         pthread_mutex_unlock(&h->lock);
         if (!r) continue;
         http_request_leave(r);

@@ -162,3 +162,20 @@ bool lsp_queue_cancel(lsp_queue *q, const hpc_json *id)
     lsp_job_free(found);
     return known || found;
 }
+
+void lsp_queue_drop(lsp_queue *q, const char *uri)
+{
+    pthread_mutex_lock(&q->lock);
+    if (q->running && !q->running->id && strcmp(q->running->uri, uri) == 0)
+        __atomic_store_n(&q->running->cancel, 1, __ATOMIC_RELAXED);
+    for (lsp_job **at = &q->first; *at;) {
+        lsp_job *x = *at;
+        if (x->id || strcmp(x->uri, uri) != 0) {
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        lsp_job_free(x);
+    }
+    pthread_mutex_unlock(&q->lock);
+}

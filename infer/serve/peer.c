@@ -59,6 +59,7 @@ static void ask_kernel(hpc_peer *out, const question *q)
         answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return;
     const struct inet_diag_msg *m = NLMSG_DATA(&answer.head);
+    if (m->id.idiag_dport != q->body.id.idiag_dport) return; /* a listener on the same port */
     *out = (hpc_peer){.known = true, .uid = m->idiag_uid, .attached = m->idiag_inode != 0};
 }
 

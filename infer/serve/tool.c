@@ -208,6 +208,7 @@ out:
 static int take(hpc_buf *out, const running *x, hpc_proc_result *r)
 {
     int rc;
+    if (r->stopped) return hpc_fail(HPC_E_STATE, "the command was ended");
     if (r->timed_out) return hpc_fail(HPC_E_IO, "the command ran too long and was ended");
     if (r->status == 0 || r->status == 1) {
         if (r->cut) return hpc_fail(HPC_E_IO, "the result is too large");
@@ -231,6 +232,7 @@ int hpc_tool_run(hpc_buf *out, const hpc_tool_options *o, const char *name,
     TRY(make(&x, name));
     p.argv = x.argv;
     p.seconds = o->seconds;
+    p.stop = o->stop;
     p.output_bytes = OUTPUT_MOST;
     p.kept = true;
     if (x.text && !x.file[0]) p.input = x.text, p.input_bytes = strlen(x.text);

@@ -17,6 +17,7 @@ typedef struct hpc_tool_options {
     const char *program; /* path of hpccoder */
     const char *model;   /* of completions; NULL: the default */
     double seconds;      /* limit of a run */
+    const int *stop;     /* atomic; not 0: end the run; NULL: never */
     const char *scratch; /* existing folder for temporary files */
 } hpc_tool_options;
 

@@ -10,11 +10,15 @@
 
 static int find_name(tpl_value *out, tpl_run *x, const tpl_scope *s, const char *name)
 {
+    size_t passed = 0;
+    int rc;
     for (; s; s = s->parent)
-        for (const tpl_binding *b = s->first; b; b = b->next)
-            if (strcmp(b->name, name) == 0) return *out = b->value, HPC_OK;
-    int rc = tpl_global(out, x, name);
+        for (const tpl_binding *b = s->first; b; b = b->next, passed++)
+            if (strcmp(b->name, name) == 0) return *out = b->value, tpl_spend(x, passed / 16);
+    TRY(tpl_spend(x, passed / 16));
+    rc = tpl_global(out, x, name);
     if (rc == 0) *out = tpl_undefined(x, "'%s' is undefined", name);
+out:
     return rc < 0 ? rc : HPC_OK;
 }
 
@@ -71,6 +75,8 @@ int tpl_item(tpl_value *out, tpl_run *x, tpl_value v, tpl_value key)
         if (k >= 0 && k < v.list->n) return *out = v.list->item[k], HPC_OK;
     } else if (v.kind == TPL_TEXT && tpl_whole(&k, key)) {
         const int64_t n = tpl_characters(v.text);
+        const int rc = tpl_spend(x, v.text->n / 64);
+        if (rc < 0) return rc;
         if (k < 0) k += n;
         if (k >= 0 && k < n)
             return tpl_part(out, x, v.text, tpl_offset(v.text, k), tpl_offset(v.text, k + 1));

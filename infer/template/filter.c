@@ -126,6 +126,8 @@ static int to_number(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *ar
         return tpl_fail(x, HPC_E_UNSUPPORTED, "the number in this text");
     const double r = strtod(text, &end);
     if (end == text || *end != '\0') return HPC_OK;
+    if (whole && !(fabs(r) < 9e18))
+        return tpl_fail(x, HPC_E_UNSUPPORTED, "an integer beyond 64 bits");
     *out = whole ? tpl_of_int(strchr(text, '.') ? (int64_t)r : strtoll(text, NULL, 10))
                  : (tpl_value){.kind = TPL_REAL, .r = r};
     return HPC_OK;
@@ -147,7 +149,9 @@ static int absolute(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *arg
     *out = v;
     if (!tpl_is_number(v)) return tpl_fail(x, HPC_E_ARG, "bad operand type for abs()");
     if (v.kind == TPL_REAL) out->r = fabs(v.r);
-    if (v.kind == TPL_INT && v.i < 0) out->i = v.i == INT64_MIN ? v.i : -v.i;
+    if (v.kind == TPL_INT && v.i == INT64_MIN)
+        return tpl_fail(x, HPC_E_UNSUPPORTED, "an integer beyond 64 bits");
+    if (v.kind == TPL_INT && v.i < 0) out->i = -v.i;
     if (v.kind == TPL_BOOL) *out = tpl_of_int(v.flag);
     return HPC_OK;
 }
@@ -232,5 +236,6 @@ int tpl_apply_filter(tpl_value *out, tpl_run *x, const char *name, tpl_value v,
         strcmp(name, "string") != 0)
         return tpl_fail(x, HPC_E_UNSUPPORTED, "a filter after 'safe'");
     int rc = tpl_check_args(x, name, args, f->most);
+    if (rc >= 0 && v.kind == TPL_LIST) rc = tpl_spend(x, (size_t)v.list->n);
     return rc < 0 ? rc : f->run(out, x, v, args);
 }

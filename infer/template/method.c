@@ -44,6 +44,7 @@ static int strip(tpl_value *out, const call *c, int sides)
     size_t from, to;
     int rc;
     TRY(text_at(&of, c, 0));
+    if (of) TRY(tpl_spend(c->x, of->n * (c->t->n / 64 + 1)));
     tpl_trim(&from, &to, c->t, of, sides);
     TRY(tpl_part(out, c->x, c->t, from, to));
 out:
@@ -250,7 +251,7 @@ static int search(tpl_value *out, const call *c)
     const bool last = c->name[0] == 'r', counts = c->name[0] == 'c';
     for (size_t at = 0; (at = find(c->t, what, at)) <= c->t->n; at += last ? 1 : what->n, n++) {
         found = at;
-        TRY(tpl_spend(c->x, 1));
+        TRY(tpl_spend(c->x, 1 + what->n / 64));
         if (!last && !counts) break;
     }
     if (counts) return *out = tpl_of_int(n), rc;
@@ -280,6 +281,7 @@ static int join(tpl_value *out, const call *c)
     int rc;
     if (c->args->n != 1) return fail_argument(c);
     TRY(tpl_iterate(&l, c->x, c->args->item[0]));
+    TRY(tpl_spend(c->x, (size_t)l->n));
     for (int64_t k = 0; k < l->n; k++) {
         if (l->item[k].kind != TPL_TEXT) TRY(fail_argument(c));
         if (k > 0) TRY(tpl_put_part(&made, c->t, 0, c->t->n));

@@ -171,7 +171,8 @@ static int parse_set(tpl_node **out, tpl_parser *p)
         TRY(take(out, p, TPL_SET));
         (*out)->b = target;
         p->token++;
-        return tpl_parse_tuple(&(*out)->a, p) < 0 ? tpl_code() : expect_end(p);
+        TRY(tpl_parse_tuple(&(*out)->a, p));
+        return expect_end(p);
     }
     TRY(take(out, p, TPL_SET_BLOCK));
     (*out)->b = target;

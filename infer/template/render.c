@@ -12,13 +12,14 @@ static int execute(flow *f, tpl_run *x, tpl_scope *s, const tpl_node *n);
 
 static int bind(tpl_run *x, tpl_scope *s, const char *name, tpl_value v)
 {
-    for (tpl_binding *b = s->first; b; b = b->next)
-        if (strcmp(b->name, name) == 0) return b->value = v, HPC_OK;
+    size_t passed = 0;
+    for (tpl_binding *b = s->first; b; b = b->next, passed++)
+        if (strcmp(b->name, name) == 0) return b->value = v, tpl_spend(x, passed / 16);
     tpl_binding *b = tpl_alloc(x, 1, sizeof *b);
     if (!b) return tpl_code();
     *b = (tpl_binding){.next = s->first, .name = name, .value = v};
     s->first = b;
-    return HPC_OK;
+    return tpl_spend(x, passed / 16);
 }
 
 static int open_scope(tpl_scope **out, tpl_run *x, tpl_scope *parent)

@@ -314,8 +314,9 @@ out:
 
 int tpl_equal(bool *out, tpl_run *x, tpl_value a, tpl_value b)
 {
-    int rc = HPC_OK;
+    int rc = tpl_spend(x, 1);
     *out = false;
+    if (rc < 0) return rc;
     if (tpl_is_number(a) && tpl_is_number(b)) {
         int64_t i, k;
         *out = tpl_whole(&i, a) && tpl_whole(&k, b) ? i == k : tpl_real(a) == tpl_real(b);
@@ -328,6 +329,7 @@ int tpl_equal(bool *out, tpl_run *x, tpl_value a, tpl_value b)
     case TPL_NONE: *out = true; break;
     case TPL_TEXT:
         *out = a.text->n == b.text->n && memcmp(a.text->data, b.text->data, a.text->n) == 0;
+        if (*out) rc = tpl_spend(x, a.text->n / 64);
         break;
     case TPL_LIST: rc = equal_lists(out, x, a.list, b.list); break;
     case TPL_DICT: rc = equal_dicts(out, x, a.dict, b.dict); break;

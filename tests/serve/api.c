@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "model/files.h"
 #include "tests/serve/served.h"
@@ -338,23 +339,80 @@ static void neither_log_nor_metrics_contain_text(void **state)
     close_fixture(f);
 }
 
+static fixture *open_slow(char path[PATH_MAX], void **state, hpc_api_options o)
+{
+    o.tool = (hpc_tool_options){.program = hpc_test_path(path, *state, "slow"),
+                                .scratch = ((hpc_test_folder *)*state)->root};
+    test_ok(hpc_file_save(path, "#!/bin/sh\nexec sleep 60\n", 24));
+    assert_int_equal(chmod(path, 0700), 0);
+    return open_fixture_with(state, o);
+}
+
+/* Sends a request, and returns when the server has it. */
+static int begin_request(const fixture *f, const char *path, const char *body)
+{
+    char head[128];
+    const int fd = web_connect(&f->w);
+    snprintf(
+        head, sizeof head,
+        "POST %s HTTP/1.1\r\nConnection: close\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+        path, strlen(body));
+    web_say(fd, head);
+    web_say(fd, body);
+    poll(NULL, 0, 300);
+    return fd;
+}
+
+/* A command for a client that left ends, and does not delay the end of the server. */
+static void commands_end_with_their_client(void **state)
+{
+    char path[PATH_MAX];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_slow(path, state, (hpc_api_options)HPC_API_DEFAULTS);
+    close(begin_request(f, "/v1/pragma", "{\"path\":\"a.c\"}"));
+    const int64_t from = hpc_clock_ns();
+    close_fixture(f);
+    assert_true(hpc_clock_ns() - from < INT64_C(8000000000)); /* less than a drain */
+}
+
+static void waiting_request_of_a_client_that_left_frees_its_place(void **state)
+{
+    static const char text[] = "{\"content\":\"int\"}";
+    char path[PATH_MAX];
+    hpc_api_options o = HPC_API_DEFAULTS;
+    WEB_NEEDS_LIBRARY();
+    o.workers = o.queue = 1;
+    fixture *f = open_slow(path, state, o);
+    const int slow = begin_request(f, "/v1/pragma", "{\"path\":\"a.c\"}");
+    close(begin_request(f, "/tokenize", text));
+    poll(NULL, 0, 300);
+    const int last = begin_request(f, "/tokenize", text);
+    close(slow);
+    assert_int_equal(web_status(web_read(f->reply, last, NULL)), 200);
+    close(last);
+    close_fixture(f);
+}
+
 #define WITH_FOLDER(f)                                                                             \
     cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FOLDER(infill_answers_as_llama_vim_expects),
-                                       WITH_FOLDER(infill_ends_at_a_stop_string),
-                                       WITH_FOLDER(rejects_invalid_requests),
-                                       WITH_FOLDER(tokens_and_text_give_the_same_completion),
-                                       WITH_FOLDER(streams_equal_whole_answers),
-                                       WITH_FOLDER(all_protocols_give_the_same_completion),
-                                       WITH_FOLDER(facts_have_the_keys_that_clients_read),
-                                       WITH_FOLDER(facts_are_those_of_the_model),
-                                       WITH_FOLDER(names_and_hidden_paths_are_options),
-                                       WITH_FOLDER(metrics_count_tokens_of_answers),
-                                       WITH_FOLDER(pieces_of_characters_are_bytes),
-                                       WITH_FOLDER(leaving_clients_free_their_slots),
-                                       WITH_FOLDER(neither_log_nor_metrics_contain_text)};
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(commands_end_with_their_client),
+        WITH_FOLDER(waiting_request_of_a_client_that_left_frees_its_place),
+        WITH_FOLDER(infill_answers_as_llama_vim_expects),
+        WITH_FOLDER(infill_ends_at_a_stop_string),
+        WITH_FOLDER(rejects_invalid_requests),
+        WITH_FOLDER(tokens_and_text_give_the_same_completion),
+        WITH_FOLDER(streams_equal_whole_answers),
+        WITH_FOLDER(all_protocols_give_the_same_completion),
+        WITH_FOLDER(facts_have_the_keys_that_clients_read),
+        WITH_FOLDER(facts_are_those_of_the_model),
+        WITH_FOLDER(names_and_hidden_paths_are_options),
+        WITH_FOLDER(metrics_count_tokens_of_answers),
+        WITH_FOLDER(pieces_of_characters_are_bytes),
+        WITH_FOLDER(leaving_clients_free_their_slots),
+        WITH_FOLDER(neither_log_nor_metrics_contain_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

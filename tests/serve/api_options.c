@@ -71,6 +71,38 @@ static void values_without_effect_are_accepted(void **state)
     close_fixture(f);
 }
 
+/* Nanoseconds of such limits exceed 64 bits. */
+static void huge_time_limits_do_not_end_answers(void **state)
+{
+    static const char *const lines[] = {"POST /infill", "POST /completion"};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    for (int k = 0; k < 2; k++) {
+        char body[512];
+        snprintf(body, sizeof body,
+                 "{%s,\"n_predict\":8,\"ignore_eos\":%s,\"t_max_prompt_ms\":9223372036855,"
+                 "\"t_max_predict_ms\":18446744073709}",
+                 k == 0 ? INFILL : "\"prompt\":\"int main(\"", k == 0 ? "false" : "true");
+        const char *answer = ask(f, 200, lines[k], body);
+        assert_null(strstr(answer, "\"content\":\"\""));
+        if (k == 1) assert_non_null(strstr(answer, "\"tokens_predicted\":8"));
+    }
+    close_fixture(f);
+}
+
+static void biases_have_a_limit(void **state)
+{
+    hpc_buf body = {0};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    hpc_buf_text(&body, "{\"prompt\":\"int\",\"n_predict\":1,\"logit_bias\":[[1,0]");
+    for (int k = 0; k < 1 << 16; k++) hpc_buf_text(&body, ",[1,0]");
+    hpc_buf_text(&body, "]}");
+    assert_non_null(strstr(ask(f, 400, "POST /completion", body.data), "logit_bias"));
+    hpc_buf_release(&body);
+    close_fixture(f);
+}
+
 static void long_prompt_names_both_sizes(void **state)
 {
     hpc_api_options o = HPC_API_DEFAULTS;
@@ -357,6 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(errors_name_the_key),
         WITH_FOLDER(values_without_effect_are_accepted),
+        WITH_FOLDER(huge_time_limits_do_not_end_answers),
+        WITH_FOLDER(biases_have_a_limit),
         WITH_FOLDER(long_prompt_names_both_sizes),
         WITH_FOLDER(stopping_word_is_the_one_that_came),
         WITH_FOLDER(minimum_indentation_ends_the_text),

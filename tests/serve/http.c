@@ -179,17 +179,29 @@ static void token_file_must_be_private(void **state)
     hpc_buf_release(&token);
 }
 
-/* 1: the Unix socket let it in; 2: TCP did; 0: neither. */
-static int try_as_another_user(const fixture *f)
+enum { OPEN = 1, OPEN_TCP, OPEN_WITHOUT_MODE, NO_OTHER_USER };
+
+static bool is_refused(char reply[WEB_REPLY], int fd, const char *host)
+{
+    return web_ask_on(reply, fd, "GET /now", host, "") == 403 &&
+           strstr(reply, "the server is of another user");
+}
+
+/* 0: both sockets refused it; the Unix socket also where its mode would not (others: the path of
+ * one that all may connect to). */
+static int try_as_another_user(const fixture *f, const char *others)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     char *reply = malloc(WEB_REPLY), host[64];
     int local = socket(AF_UNIX, SOCK_STREAM, 0), port = hpc_http_port(f->w.h);
-    if (setgid(65534) != 0 || setuid(65534) != 0) return 3;
+    if (setgid(65534) != 0 || setuid(65534) != 0) return NO_OTHER_USER;
     strcpy(a.sun_path, f->w.path);
-    if (connect(local, (struct sockaddr *)&a, sizeof a) == 0) return 1;
+    if (connect(local, (struct sockaddr *)&a, sizeof a) == 0) return OPEN;
+    strcpy(a.sun_path, others);
+    if (connect(local, (struct sockaddr *)&a, sizeof a) < 0) return NO_OTHER_USER;
+    if (!is_refused(reply, local, LOCAL)) return OPEN_WITHOUT_MODE;
     snprintf(host, sizeof host, "Host: 127.0.0.1:%d\r\n", port);
-    return web_ask_on(reply, web_connect_tcp(port), "GET /now", host, "") == 200 ? 2 : 0;
+    return is_refused(reply, web_connect_tcp(port), host) ? 0 : OPEN_TCP;
 }
 
 static void rejects_another_user(void **state)
@@ -200,13 +212,67 @@ static void rejects_another_user(void **state)
         print_message("SKIP: a second user needs root\n");
         skip();
     }
-    fixture *f = open_fixture(state, defaults);
-    chmod(((hpc_test_folder *)*state)->root, 0755); /* the socket's own mode has to suffice */
+    fixture *f = open_fixture(state, defaults), *open = calloc(1, sizeof *open);
+    open->w.o = defaults;
+    chmod(((hpc_test_folder *)*state)->root, 0755); /* a socket's own mode has to suffice */
+    open->w.o.library = hpc_test_built(open->w.library, "hpccoder-microhttpd.so");
+    open->w.o.unix_path = hpc_test_path(open->w.path, *state, "open");
+    open->w.o.handle = handle;
+    test_ok(hpc_http_open(&open->w.h, &open->w.o));
+    assert_int_equal(chmod(open->w.path, 0666), 0);
+    assert_int_equal(pthread_create(&open->w.thread, NULL, web_run, &open->w), 0);
     pid_t child = fork();
-    if (child == 0) _exit(try_as_another_user(f));
+    if (child == 0) _exit(try_as_another_user(f, open->w.path));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    close_fixture(open);
+    close_fixture(f);
+}
+
+/* Its request may be complete before the server accepts it. */
+static int send_and_leave(int port)
+{
+    char head[160];
+    if (setgid(65534) != 0 || setuid(65534) != 0) return NO_OTHER_USER;
+    for (int k = 0; k < 50; k++) {
+        int fd = web_connect_tcp(port);
+        snprintf(head, sizeof head, "GET /later HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", port);
+        web_say(fd, head);
+        close(fd);
+    }
+    return 0;
+}
+
+static void rejects_another_user_that_has_left(void **state)
+{
+    int status;
+    (void)state;
+    hpc_http_options o = defaults;
+    WEB_NEEDS_LIBRARY();
+    if (geteuid() != 0) {
+        print_message("SKIP: a second user needs root\n");
+        skip();
+    }
+    o.handle = handle;
+    fixture *f = calloc(1, sizeof *f);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->change, NULL);
+    o.gone = gone;
+    o.user = f;
+    o.library = hpc_test_built(f->w.library, "hpccoder-microhttpd.so");
+    o.address = "127.0.0.1";
+    test_ok(hpc_http_open(&f->w.h, &o));
+    pid_t child = fork();
+    if (child == 0) _exit(send_and_leave(hpc_http_port(f->w.h)));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(pthread_create(&f->w.thread, NULL, web_run, &f->w), 0);
+    char host[64];
+    snprintf(host, sizeof host, "Host: localhost:%d\r\n", hpc_http_port(f->w.h));
+    assert_int_equal(
+        web_ask_on(f->reply, web_connect_tcp(hpc_http_port(f->w.h)), "GET /now", host, ""), 200);
+    assert_null(f->waiting);
     close_fixture(f);
 }
 
@@ -439,6 +505,30 @@ static void stop_waits_for_running_requests(void **state)
     close_fixture(f);
 }
 
+/* Neither one that does not send its body nor one that does not read its answer. */
+static void stop_waits_for_no_client(void **state)
+{
+    static const char body[] = "POST /later HTTP/1.1\r\nContent-Length: 9\r\n" LOCAL "\r\n",
+                      stream[] = "GET /stream HTTP/1.1\r\n" LOCAL "\r\n";
+    hpc_http_options o = defaults;
+    char *large = calloc(1, 8 << 20);
+    WEB_NEEDS_LIBRARY();
+    o.drain_seconds = 0.1;
+    fixture *f = open_fixture(state, o);
+    int slow = web_connect(&f->w), deaf = web_connect(&f->w);
+    web_say(deaf, stream);
+    hpc_http_request *r = wait_for_request(f);
+    hpc_http_add(r, large, 8 << 20);
+    web_say(slow, body);
+    poll(NULL, 0, 100);
+    const int64_t from = hpc_clock_ns();
+    close_fixture(f);
+    assert_true(hpc_clock_ns() - from < INT64_C(10000000000));
+    close(slow);
+    close(deaf);
+    free(large);
+}
+
 static void reads_addresses(void **state)
 {
     char address[64];
@@ -465,6 +555,7 @@ int main(void)
                                        WITH_FOLDER(requires_the_token),
                                        WITH_FOLDER(token_file_must_be_private),
                                        WITH_FOLDER(rejects_another_user),
+                                       WITH_FOLDER(rejects_another_user_that_has_left),
                                        WITH_FOLDER(address_of_other_machines_needs_a_token),
                                        WITH_FOLDER(limits_have_their_status),
                                        WITH_FOLDER(slow_requests_get_408),
@@ -474,6 +565,7 @@ int main(void)
                                        WITH_FOLDER(half_closed_clients_get_their_answer),
                                        WITH_FOLDER(one_server_per_socket),
                                        WITH_FOLDER(stop_waits_for_running_requests),
+                                       WITH_FOLDER(stop_waits_for_no_client),
                                        WITH_FOLDER(reads_addresses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,8 @@ static void next_save_ends_the_analysis_that_runs(void **state)
     end(&c);
 }
 
-static void user_can_cancel_the_analysis(void **state)
+/* By its progress report, or as the document is closed. */
+static void end_analysis(void **state, bool closes)
 {
     lsp_client c;
     char answer[512];
@@ -194,12 +195,25 @@ static void user_can_cancel_the_analysis(void **state)
              "{\"jsonrpc\":\"2.0\",\"method\":\"window/workDoneProgress/cancel\",\"params\":{"
              "\"token\":\"%s\"}}",
              token);
-    client_send(&c, answer);
+    if (closes)
+        notify(&c, "didClose", "");
+    else
+        client_send(&c, answer);
     hpc_json_free(asked);
     hpc_json_free(client_await(&c, "$/progress"));
     hpc_test_says(c.body.data, "\"kind\":\"end\"");
     assert_true(hpc_clock_ns() - began < 50 * (int64_t)1000000000);
     end(&c);
+}
+
+static void user_can_cancel_the_analysis(void **state)
+{
+    end_analysis(state, false);
+}
+
+static void closed_document_ends_the_analysis(void **state)
+{
+    end_analysis(state, true);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
@@ -211,6 +225,7 @@ int main(void)
         TEST(hints_move_with_edits_beside_the_verdicts),
         TEST(next_save_ends_the_analysis_that_runs),
         TEST(user_can_cancel_the_analysis),
+        TEST(closed_document_ends_the_analysis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,50 @@ static void limits_steps_depth_memory_and_output(void **state)
     assert_fails(deep, HPC_E_FORMAT, "nested more than");
 }
 
+/* Each of these was many minutes of work for few steps. */
+static void counts_all_work_as_steps(void **state)
+{
+    static const char *const bodies[] = {"{{ 0.5 in l }}",
+                                         "{{ l == k }}",
+                                         "{{ s == t }}",
+                                         "{{ s[0] }}",
+                                         "{{ ''.join(e) }}",
+                                         "{{ l | select('string') | first }}",
+                                         "{{ s.strip('bcdefghijklmnopqrstuvwxyza') }}",
+                                         "{{ s.rfind(h) }}",
+                                         "{{ 'x' in l }}"};
+    char text[1000];
+    hpc_buf names = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        const int64_t from = hpc_clock_ns();
+        snprintf(text, sizeof text,
+                 "{%% set l = range(100000) %%}{%% set k = range(100000) %%}"
+                 "{%% set e = ('a' * 100000) | map('replace', 'a', '') | list %%}"
+                 "{%% set s = 'a' * 1000000 %%}{%% set t = 'aa' * 500000 %%}"
+                 "{%% set h = 'a' * 500000 %%}"
+                 "{%% for i in range(1000) %%}{%% for j in range(1000) %%}%s{%% endfor %%}"
+                 "{%% endfor %%}",
+                 bodies[k]);
+        assert_fails(text, HPC_E_ARG, "more than");
+        assert_true(hpc_clock_ns() - from < INT64_C(20000000000));
+    }
+    for (int k = 0; k < 20000; k++) hpc_buf_printf(&names, "{%% set a%d = 1 %%}", k);
+    hpc_buf_text(&names, "{% for i in range(100000) %}{% for j in range(20) %}{{ a0 }}{% endfor %}"
+                         "{% endfor %}");
+    assert_fails(names.data, HPC_E_ARG, "steps");
+    hpc_buf_release(&names);
+}
+
+static void numbers_stay_within_64_bits(void **state)
+{
+    (void)state;
+    assert_fails("{{ '99999999999999999999' | int }}", HPC_E_UNSUPPORTED, "64 bits");
+    assert_fails("{{ '99999999999999999999.5' | int }}", HPC_E_UNSUPPORTED, "64 bits");
+    assert_fails("{{ (-9223372036854775807 - 1) | abs }}", HPC_E_UNSUPPORTED, "64 bits");
+    assert_fails("{% set a = %}", HPC_E_FORMAT, "an expression is missing");
+}
+
 static void marks_the_bytes_that_come_from_messages(void **state)
 {
     static const char text[] =
@@ -215,6 +259,8 @@ int main(void)
         cmocka_unit_test(names_unsupported_constructs_with_their_line),
         cmocka_unit_test(reports_errors_of_the_template),
         cmocka_unit_test(limits_steps_depth_memory_and_output),
+        cmocka_unit_test(counts_all_work_as_steps),
+        cmocka_unit_test(numbers_stay_within_64_bits),
         cmocka_unit_test(marks_the_bytes_that_come_from_messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
