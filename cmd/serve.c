@@ -11,8 +11,9 @@
 
 #include "cmd/serve.h"
 #include "infer/serve/api.h"
+#include "infer/template/template.h"
 
-enum { UNLOAD_MS = 15 * 60 * 1000 };
+enum { UNLOAD_MS = 15 * 60 * 1000, CHAT_TEMPLATE_MOST = 1 << 20 };
 
 static void write_log(void *user, const char *line)
 {
@@ -38,7 +39,7 @@ typedef struct serving {
     char model[PATH_MAX], passages[PATH_MAX], library[PATH_MAX], program[PATH_MAX];
     char folder[PATH_MAX - 32]; /* made for the socket, and removed */
     char path[PATH_MAX], address[64], name[128];
-    hpc_buf token;
+    hpc_buf token, chat_template;
     hpc_http_options http;
     hpc_api_options api;
 } serving;
@@ -141,6 +142,23 @@ out:
     return rc;
 }
 
+static int choose_chat_template(serving *x)
+{
+    hpc_template *t = NULL;
+    const char *path = x->o->chat_template;
+    int rc = HPC_OK;
+    if (!path) return HPC_OK;
+    TRY(hpc_file_read(&x->chat_template, path, CHAT_TEMPLATE_MOST));
+    TRY(hpc_template_parse(&t, x->chat_template.data, x->chat_template.n));
+    x->api.chat_template = x->chat_template.data;
+out:
+    hpc_template_free(t);
+    if (rc >= 0 || rc == HPC_E_NOMEM) return rc;
+    const hpc_error e = *hpc_error_get();
+    hpc_error_clear();
+    return hpc_fail(HPC_E_ARG, "--chat-template %s: %s", path, e.text);
+}
+
 static int prepare(serving *x)
 {
     int rc;
@@ -150,6 +168,7 @@ static int prepare(serving *x)
     TRY(choose_address(x));
     TRY(hpc_cmd_find(x->library, "hpccoder-microhttpd.so"));
     TRY(choose_paths(x));
+    TRY(choose_chat_template(x));
     TRY(choose_model(x));
     ssize_t n = readlink("/proc/self/exe", x->program, sizeof x->program - 1);
     if (n > 0) x->program[n] = '\0';
@@ -203,6 +222,7 @@ out:
     hpc_api_close(a);
     hpc_cmd_signals_end(signals);
     hpc_buf_release(&x.token);
+    hpc_buf_release(&x.chat_template);
     if (x.folder[0]) (void)rmdir(x.folder);
     return rc;
 }

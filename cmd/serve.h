@@ -6,7 +6,7 @@
 
 typedef struct serve_options {
     const char *unix_path, *http, *token_file, *cache_dir, *model, *passages, *device, *weights,
-        *cache, *alias, *tags, *disable;
+        *cache, *alias, *tags, *disable, *chat_template;
     int64_t requests, cache_tokens, context, predict, threads, guess;
     double idle_exit;
     bool log_prompts, quiet;

@@ -30,10 +30,10 @@ static bool is_allowed_host(const hpc_http *h, const http_connection *c, const c
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
     char own[80];
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (is_host(host, names[k], c, h->listener[1].port)) return true;
+        if (is_host(host, names[k], c, h->port)) return true;
     if (!h->o.address || c->local) return false;
     snprintf(own, sizeof own, strchr(h->o.address, ':') ? "[%s]" : "%s", h->o.address);
-    return is_host(host, own, c, h->listener[1].port);
+    return is_host(host, own, c, h->port);
 }
 
 static bool is_own_origin(const hpc_http *h, const http_connection *c, const char *origin)

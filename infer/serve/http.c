@@ -268,6 +268,7 @@ static int listen_all(hpc_http *h)
         TRY(hpc_fail(HPC_E_ARG,
                      "--http %s: other machines reach this address: protect it with --token-file",
                      o->address));
+    h->port = h->listener[1].port;
     for (int k = 0; k < 2; k++) TRY(watch_listener(h, k));
 out:
     return rc;
@@ -320,5 +321,5 @@ void hpc_http_close(hpc_http *h)
 
 int hpc_http_port(const hpc_http *h)
 {
-    return h->listener[1].port;
+    return h->port;
 }

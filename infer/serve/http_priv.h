@@ -25,6 +25,7 @@ struct hpc_http {
     const hpc_httpd_table *library;
     hpc_httpd *daemon;
     hpc_listener listener[2]; /* Unix, TCP */
+    int port; /* of TCP; the library's thread reads it while a stop closes the listeners */
     int epoll;
     uint64_t seed; /* of hashed ids in the log */
     pthread_mutex_t lock;

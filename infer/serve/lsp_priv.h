@@ -128,7 +128,7 @@ void lsp_queue_close(lsp_queue *q);
 void lsp_queue_put(lsp_queue *q, lsp_job *j);
 /* Cancels what the client cancels; false: there is no such request. */
 bool lsp_queue_cancel(lsp_queue *q, const hpc_json *id);
-/* Drops what nobody asked for: pushed diagnostics and hints of a document that was closed. */
+/* Drops jobs without a request: pushed diagnostics and hints of a document that was closed. */
 void lsp_queue_drop(lsp_queue *q, const char *uri);
 void lsp_job_free(lsp_job *j);
 

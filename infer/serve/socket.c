@@ -104,6 +104,7 @@ int hpc_listen_unix(hpc_listener *out, const char *path)
     *out = l;
     return HPC_OK;
 out:
+    if (l.lock >= 0 && !l.path[0]) unlink(lock); /* hpc_listener_close does with a path */
     hpc_listener_close(&l);
     return rc;
 }

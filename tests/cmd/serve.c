@@ -20,7 +20,7 @@ typedef struct process {
 } process;
 
 /* Started, and listening. */
-static void start(process *p, const hpc_test_folder *f)
+static void start_with(process *p, const hpc_test_folder *f, const char *template)
 {
     int out[2];
     size_t n = 0;
@@ -31,13 +31,19 @@ static void start(process *p, const hpc_test_folder *f)
     if (p->id == 0) {
         dup2(out[1], STDOUT_FILENO);
         close(out[0]);
-        execl(p->program, p->program, "serve", "--unix", p->path, "-j", "1", "-q", (char *)NULL);
+        execl(p->program, p->program, "serve", "--unix", p->path, "-j", "1", "-q",
+              template ? "--chat-template" : NULL, template, (char *)NULL);
         _exit(127);
     }
     close(out[1]);
     while (n + 1 < sizeof p->line && read(out[0], p->line + n, 1) == 1 && p->line[n] != '\n') n++;
     p->line[n] = '\0';
     close(out[0]);
+}
+
+static void start(process *p, const hpc_test_folder *f)
+{
+    start_with(p, f, NULL);
 }
 
 /* The exit status, or minus the signal. */
@@ -89,6 +95,25 @@ static void second_server_is_rejected_in_one_line(void **state)
     free(o);
 }
 
+static void given_template_renders_chats(void **state)
+{
+    static const char text[] = "{% for m in messages %}<{{ m.content }}>{% endfor %}";
+    char path[PATH_MAX];
+    process p;
+    web w = {.h = NULL};
+    char *reply = malloc(WEB_REPLY);
+    WEB_NEEDS_LIBRARY();
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "chat.jinja"), text, sizeof text - 1));
+    start_with(&p, *state, path);
+    strcpy(w.path, p.path);
+    assert_int_equal(web_ask(reply, &w, "POST /apply-template",
+                             "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}"),
+                     200);
+    assert_non_null(strstr(reply, "{\"prompt\":\"<a>\"}"));
+    assert_int_equal(end(&p, SIGTERM), 0);
+    free(reply);
+}
+
 static void wrong_options_are_rejected_in_one_line(void **state)
 {
     hpc_test_folder *f = *state;
@@ -106,6 +131,11 @@ static void wrong_options_are_rejected_in_one_line(void **state)
     test_ok(hpc_file_save(hpc_test_path(path, f, "token"), "secret-token\n", 13));
     assert_int_equal(chmod(path, 0644), 0);
     hpc_test_refuses(o, f->root, "serve --unix @s --token-file @token", "chmod 600");
+    hpc_test_refuses(o, f->root, "serve --unix @s --chat-template @none", "--chat-template");
+    test_ok(hpc_file_save(hpc_test_path(path, f, "bad"), "{% if %}", 8));
+    hpc_test_refuses(o, f->root, "serve --unix @s --chat-template @bad", "line 1");
+    hpc_test_refuses(o, f->root, "serve --unix @bad", "not a socket of this user");
+    assert_int_equal(hpc_test_entries(f->root), 2); /* no lock is left */
     free(o);
 }
 
@@ -127,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_FOLDER(killed_server_does_not_block_the_next),
                                        WITH_FOLDER(second_server_is_rejected_in_one_line),
+                                       WITH_FOLDER(given_template_renders_chats),
                                        WITH_FOLDER(wrong_options_are_rejected_in_one_line),
                                        WITH_FOLDER(idle_server_exits)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static bool is_refused(char reply[WEB_REPLY], int fd, const char *host)
            strstr(reply, "the server is of another user");
 }
 
-/* 0: both sockets refused it; the Unix socket also where its mode would not (others: the path of
+/* 0: both sockets rejected it; the Unix socket also where its mode would not (others: the path of
  * one that all may connect to). */
 static int try_as_another_user(const fixture *f, const char *others)
 {
