@@ -183,10 +183,12 @@ static void stop(hpc_scheduler *s, scheduler_job *j, hpc_job_finish wish)
     if (!j->given) scheduler_leave_queue(s, j);
 }
 
-static bool supersedes(const scheduler_job *j, const scheduler_job *earlier)
+/* Of two jobs with groups, the one with the greater group is the newer one, whenever it came. */
+static bool supersedes(const scheduler_job *j, const scheduler_job *other)
 {
-    bool kin = j->o.group != 0 && j->o.group == earlier->o.group;
-    return j->o.supersede && j->o.document && !kin && scheduler_same_document(j, earlier);
+    const bool grouped = j->o.group != 0 && other->o.group != 0;
+    if (grouped && j->o.group <= other->o.group) return false;
+    return j->o.supersede && j->o.document && scheduler_same_document(j, other);
 }
 
 /* What j supersedes makes way for it. */
@@ -223,6 +225,9 @@ static int add(hpc_scheduler *s, scheduler_job *j)
     s->waiting_n++;
     s->waiting_tokens += j->cost;
     s->alive_n++;
+    for (int64_t k = 0; k < s->n - 1; k++) /* a late answer of an older request */
+        if (j->o.group != 0 && s->job[k]->o.group > j->o.group && supersedes(s->job[k], j))
+            stop(s, j, HPC_JOB_SUPERSEDED);
     s->total.accepted++;
 out:
     return rc;

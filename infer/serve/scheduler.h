@@ -67,8 +67,9 @@ typedef struct hpc_job {
     uint64_t client;      /* jobs of one client take turns with those of others */
     const char *document; /* copied as a hash; NULL: each job is a document of its own */
     bool supersede;       /* cancels earlier jobs of this client and document, in every state */
-    uint64_t group; /* jobs of one group (n answers to one prompt) do not supersede each other;
-                     * 0: none */
+    /* Jobs of one group (n answers to one request) do not supersede each other. A greater group is
+     * newer, whenever its jobs come. 0: each job is newer than those before it. */
+    uint64_t group;
     const int32_t *token; /* [n], copied; n at least 1 */
     int64_t n;
     /* What may be dropped to keep prompt_ms, in this order: ranges do not overlap and leave at

@@ -115,6 +115,29 @@ static void jobs_of_a_group_do_not_supersede_each_other(void **state)
     for (int k = 0; k < 3; k++) assert_answer(&w->c[k], 10, 5);
 }
 
+/* An older request draws another answer after a newer request came. */
+static void late_job_of_an_older_group_is_superseded(void **state)
+{
+    static const uint64_t group[] = {7, 8, 7};
+    world *w = *state;
+    w->o.engine.requests = 1;
+    open_scheduler(w);
+    for (int k = 0; k < 3; k++) {
+        hpc_job j = job_of(w, k, 1, 10 + k, 1, 5);
+        j.document = "a.c";
+        j.supersede = true;
+        j.group = group[k];
+        submit(w, k, &j);
+        if (k == 0) fake_await_gate(&w->f);
+    }
+    fake_permit(&w->f, -1);
+    await_ends(w, 3);
+    assert_int_equal(w->c[0].r.finish, HPC_JOB_SUPERSEDED);
+    assert_answer(&w->c[1], 11, 5);
+    assert_int_equal(w->c[2].r.finish, HPC_JOB_SUPERSEDED);
+    assert_int_equal(w->c[2].r.computed_n, 0);
+}
+
 /* ---- cancel --------------------------------------------------------------------------------- */
 
 static void cancel_takes_one_step_in_every_state(void **state)
@@ -286,6 +309,7 @@ int main(void)
         TEST(newest_job_of_a_document_comes_first),
         TEST(newer_job_supersedes_in_every_state),
         TEST(jobs_of_a_group_do_not_supersede_each_other),
+        TEST(late_job_of_an_older_group_is_superseded),
         TEST(cancel_takes_one_step_in_every_state),
         TEST(cancelling_an_ended_job_is_harmless),
         TEST(full_queue_rejects_and_recovers),
