@@ -8,7 +8,7 @@
 
 #include "infer/serve/api_priv.h"
 
-static const char EVENTS[] = "text/event-stream", LINES[] = "application/x-ndjson";
+static const char LINES[] = "application/x-ndjson";
 
 /* ---- common parts --------------------------------------------------------------------------- */
 
@@ -236,7 +236,7 @@ static void send_event(api_job *j, const hpc_buf *json)
     hpc_buf out = {0};
     const bool lines = j->ask.format == API_OLLAMA;
     hpc_buf_printf(&out, lines ? "%s%s\n" : "%s%s\n\n", lines ? "" : "data: ", json->data);
-    hpc_http_begin(j->r, lines ? LINES : EVENTS);
+    hpc_http_begin(j->r, lines ? LINES : HPC_HTTP_EVENTS);
     if (out.failed >= 0) hpc_http_add(j->r, out.data, out.n);
     hpc_buf_release(&out);
 }

@@ -68,8 +68,10 @@ void hpc_http_answer(hpc_http_request *r, int status, const char *type, const hp
 void hpc_http_begin(hpc_http_request *r, const char *type);
 void hpc_http_add(hpc_http_request *r, const void *data, size_t n);
 void hpc_http_end(hpc_http_request *r);
-/* {"error":{"code":STATUS,"message":TEXT,"type":...}} */
+/* {"error":{"code":STATUS,"message":TEXT,"type":...}}; in an answer that has begun, as its last
+ * event or line. */
 void hpc_http_error(hpc_http_request *r, int status, const char *text);
-#define HPC_HTTP_JSON "application/json; charset=utf-8"
+#define HPC_HTTP_JSON   "application/json; charset=utf-8"
+#define HPC_HTTP_EVENTS "text/event-stream"
 
 #endif

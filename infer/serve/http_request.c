@@ -154,7 +154,17 @@ void hpc_http_error(hpc_http_request *r, int status, const char *text)
     hpc_json_put_text(&w, "type", http_type_of_error(status));
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
-    hpc_http_answer(r, status, HPC_HTTP_JSON, &out);
+    pthread_mutex_lock(&r->lock);
+    const bool streams = r->streams, events = streams && strcmp(r->type, HPC_HTTP_EVENTS) == 0;
+    pthread_mutex_unlock(&r->lock);
+    if (streams && out.failed >= 0) {
+        if (events) hpc_http_add(r, "data: ", 6);
+        hpc_buf_text(&out, events ? "\n\n" : "\n");
+        hpc_http_add(r, out.data, out.n);
+        hpc_http_end(r);
+    } else {
+        hpc_http_answer(r, status, HPC_HTTP_JSON, &out);
+    }
     hpc_buf_release(&out);
 }
 

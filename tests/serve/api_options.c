@@ -381,6 +381,27 @@ static void newer_request_for_a_document_replaces_the_older(void **state)
     close_fixture(f);
 }
 
+static void stream_that_is_replaced_ends_with_an_error(void **state)
+{
+    static const char *const cases[][2] = {{"/v1/completions", "data: {\"error\":{\"code\":409,"},
+                                           {"/api/generate", "\n{\"error\":{\"code\":409,"}};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int fd =
+            begin_long(f, cases[k][0],
+                       "{\"prompt\":\"int main(\",\"max_tokens\":900,\"ignore_eos\":true,"
+                       "\"options\":{\"num_predict\":900},\"stream\":true,\"document\":\"a.c\"}");
+        ask(f, 200, "POST /infill", "{" INFILL ",\"n_predict\":4,\"document\":\"a.c\"}");
+        assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 200);
+        if (!strstr(f->reply, cases[k][1])) print_error("%s\n", f->reply);
+        assert_non_null(strstr(f->reply, cases[k][1]));
+        assert_null(strstr(f->reply, "[DONE]"));
+        close(fd);
+    }
+    close_fixture(f);
+}
+
 #define WITH_FOLDER(f)                                                                             \
     cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -402,6 +423,7 @@ int main(void)
         WITH_FOLDER(streams_have_one_event_per_token_with_probabilities),
         WITH_FOLDER(answers_name_the_slot_that_made_them),
         WITH_FOLDER(progress_of_the_prompt_is_streamed),
-        WITH_FOLDER(newer_request_for_a_document_replaces_the_older)};
+        WITH_FOLDER(newer_request_for_a_document_replaces_the_older),
+        WITH_FOLDER(stream_that_is_replaced_ends_with_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
