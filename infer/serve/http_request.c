@@ -248,7 +248,8 @@ static void body(void *request, const char *data, size_t n)
 
 /* ---- sending; the library's thread ---------------------------------------------------------- */
 
-/* With the request's lock. */
+/* Without the request's lock, which the library's reader takes under its own. The answer is
+ * complete, or has begun: its headers stay. */
 static bool send_answer(hpc_http_request *r)
 {
     hpc_httpd_header header[HPC_HTTPD_HEADERS] = {{"Content-Type", r->type},
@@ -286,18 +287,15 @@ static void received(hpc_http_request *r)
 static bool complete(void *request)
 {
     hpc_http_request *r = request;
-    bool alive;
     if (!r->handled) received(r);
     pthread_mutex_lock(&r->lock);
-    alive = !r->gone;
-    if (alive && (r->ready || r->streams)) {
-        alive = send_answer(r);
-    } else if (alive) {
+    const bool alive = !r->gone, answered = r->ready || r->streams;
+    if (alive && !answered) {
         r->held = true;
         r->h->library->hold(r->x);
     }
     pthread_mutex_unlock(&r->lock);
-    return alive;
+    return alive && answered ? send_answer(r) : alive;
 }
 
 static ssize_t more(void *request, char *to, size_t capacity)

@@ -3,6 +3,7 @@
  * of OpenAI and Ollama, llama.cpp's tests of its server (their folder in HPC_LLAMA_SERVER_TESTS, a
  * text model in HPC_TEXT_MODEL) and the plugin llama.vim (its folder in HPC_LLAMA_VIM).
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * Tests of cmd/terminal.c through the program: colours appear on terminals only, and only if the
  * user has not turned them off; tables fit the terminal.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

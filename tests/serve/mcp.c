@@ -14,6 +14,7 @@
 #include "infer/serve/mcp.h"
 #include "tests/support/command.h"
 #include "tests/support/expect.h"
+#include "tests/support/sanitized.h"
 
 typedef struct fixture {
     hpc_mcp_options o;
@@ -160,6 +161,10 @@ static void pragma_judges_text_under_its_own_name(void **state)
     fixture f;
     char library[PATH_MAX];
     (void)state;
+    if (HPC_TEST_TSAN) {
+        print_message("SKIP: libclang does not run under the thread sanitizer\n");
+        skip();
+    }
     if (!hpc_file_exists(hpc_test_built(library, "hpccoder-clang.so"))) {
         print_message("SKIP: hpccoder-clang.so was not built (libclang-19-dev)\n");
         skip();
