@@ -192,7 +192,6 @@ static void ended(void *user, hpc_finish how, int32_t token)
 
 hpc_request scheduler_request(scheduler_job *j)
 {
-    j->done_n = -1; /* until the engine reports reused tokens */
     return (hpc_request){.token = j->prompt,
                          .n = j->prompt_n,
                          .most = j->o.most > 0 ? j->o.most : 1,

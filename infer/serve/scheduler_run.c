@@ -158,6 +158,7 @@ static bool mark_given(hpc_scheduler *s, scheduler_job *j)
     if (wanted) {
         scheduler_leave_queue(s, j);
         j->slot = free_slot(s);
+        j->done_n = -1; /* until the engine reports reused tokens */
         j->given = true;
         s->given_n++;
     }

@@ -392,6 +392,7 @@ static void stream_that_is_replaced_ends_with_an_error(void **state)
             begin_long(f, cases[k][0],
                        "{\"prompt\":\"int main(\",\"max_tokens\":900,\"ignore_eos\":true,"
                        "\"options\":{\"num_predict\":900},\"stream\":true,\"document\":\"a.c\"}");
+        assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 60000), 1);
         ask(f, 200, "POST /infill", "{" INFILL ",\"n_predict\":4,\"document\":\"a.c\"}");
         assert_int_equal(web_status(web_read(f->reply, fd, NULL)), 200);
         if (!strstr(f->reply, cases[k][1])) print_error("%s\n", f->reply);

@@ -29,6 +29,14 @@ static inline void take_log(void *user, const char *line)
     pthread_mutex_unlock(&f->lock);
 }
 
+static inline bool is_logged(fixture *f, const char *text)
+{
+    pthread_mutex_lock(&f->lock);
+    const bool found = f->log.data && strstr(f->log.data, text);
+    pthread_mutex_unlock(&f->lock);
+    return found;
+}
+
 /* Both the API and the log get `user`: handlers are wrapped. */
 static inline void handle(void *user, hpc_http_request *r)
 {
