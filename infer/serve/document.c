@@ -17,7 +17,7 @@ static size_t line_feed(const hpc_buf *text, size_t at)
     return at + 1 < text->n && text->data[at + 1] == '\n' ? 2 : 1;
 }
 
-/* Bytes of the character at `at`, a byte that is no UTF-8 counting as one. */
+/* Bytes of the character at `at`; 1 for a byte that is not UTF-8. */
 static size_t character_bytes(const hpc_buf *text, size_t at)
 {
     uint8_t c = (uint8_t)text->data[at];

@@ -292,7 +292,7 @@ static void did_save(lsp_server *s, const hpc_json *params)
 static void did_close(lsp_server *s, const hpc_json *params)
 {
     const char *uri = lsp_text(get(params, "textDocument", NULL), "uri");
-    lsp_queue_drop(&s->perf, uri); /* what they publish would stay in the editor */
+    lsp_queue_drop(&s->perf, uri); /* their diagnostics would stay in the editor */
     lsp_queue_drop(&s->analysis, uri);
     const bool had_hints = lsp_hints_drop(s, uri);
     if (hpc_documents_find(&s->documents, uri) && (had_hints || (!s->can.pulls && s->o->checker)))

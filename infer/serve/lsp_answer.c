@@ -25,8 +25,8 @@ void lsp_request_begin(hpc_json_out *w, hpc_buf *out, const char *id, const char
     hpc_json_put_text(w, "method", method);
 }
 
-/* Closes the message and sends it. A failure to write means that the client is gone: the reader
- * sees that, too. */
+/* Closes the message and sends it. A failure to write means that the client is gone, which the
+ * reader also sees. */
 void lsp_answer_end(lsp_server *s, hpc_json_out *w)
 {
     hpc_json_close(w, '}');
