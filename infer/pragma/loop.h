@@ -81,9 +81,9 @@ typedef struct loop_facts {
 int loop_open(loop_facts *l, const program *p, int32_t node, int32_t function);
 void loop_release(loop_facts *l);
 
-int32_t loop_assigned_by(const program *p, int32_t node); /* a variable of a simple type; -1 */
-int32_t slot_index(const loop_facts *l, int32_t symbol);  /* -1: the loop does not assign it */
-bool is_inside(const loop_facts *l, int32_t symbol);      /* each iteration has its own variable */
+int32_t loop_assigned_by(const program *p, int32_t i);   /* a variable of a simple type; -1 */
+int32_t slot_index(const loop_facts *l, int32_t symbol); /* -1: the loop does not assign it */
+bool is_inside(const loop_facts *l, int32_t symbol);     /* each iteration has its own variable */
 /* The name as the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const loop_facts *l, int32_t symbol);
 double trips_of(prover *pr, const loop_head *h); /* trip count; -1: unknown */

@@ -26,7 +26,7 @@ static void put_end(__be32 address[4], __be16 *port, const struct sockaddr_stora
         *port = v4->sin_port;
     } else {
         memcpy(address, &v6->sin6_addr, sizeof v6->sin6_addr);
-        *port = v6->sin6_port;
+        memcpy(port, &v6->sin6_port, sizeof *port);
     }
 }
 
