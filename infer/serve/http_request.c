@@ -158,9 +158,10 @@ void hpc_http_error(hpc_http_request *r, int status, const char *text)
     const bool streams = r->streams, events = streams && strcmp(r->type, HPC_HTTP_EVENTS) == 0;
     pthread_mutex_unlock(&r->lock);
     if (streams && out.failed >= 0) {
-        if (events) hpc_http_add(r, "data: ", 6);
-        hpc_buf_text(&out, events ? "\n\n" : "\n");
-        hpc_http_add(r, out.data, out.n);
+        hpc_buf last = {0};
+        hpc_buf_printf(&last, events ? "data: %s\n\n" : "%s\n", out.data);
+        if (last.failed >= 0) hpc_http_add(r, last.data, last.n); /* as one chunk */
+        hpc_buf_release(&last);
         hpc_http_end(r);
     } else {
         hpc_http_answer(r, status, HPC_HTTP_JSON, &out);
