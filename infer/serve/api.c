@@ -43,7 +43,7 @@ static const api_route api_routes[] = {
     {"POST", "/api/generate", .work = api_generate, .format = API_OLLAMA},
     {"POST", "/v1/pragma", .work = api_pragma},
     {"POST", "/v1/perf", .work = api_perf},
-    {NULL}};
+    {.path = NULL}};
 
 /* A route that ends with a slash is for all paths that begin with it. */
 static bool is_for(const api_route *k, const char *path)

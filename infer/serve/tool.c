@@ -40,7 +40,7 @@ const hpc_tool hpc_tools[] = {
      "{\"type\":\"object\",\"properties\":{\"repository\":{\"type\":\"string\",\"description\":"
      "\"Folder of the repository.\"},\"range\":{\"type\":\"string\",\"description\":\"Commits as "
      "BASE..HEAD.\"}},\"required\":[\"repository\",\"range\"],\"additionalProperties\":false}"},
-    {NULL}};
+    {.name = NULL}};
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
