@@ -75,10 +75,23 @@ static void settle(pragma_file *f, before *b)
 /* ---- the levels --------------------------------------------------------------------------------
  */
 
+/* The runs of one file take long; files are verified one after the other. */
+static void show_step(hpc_progress *p, const pragma_options *o, int64_t done, const char *what)
+{
+    if (done == 0) {
+        hpc_cmd_progress(p, o->quiet);
+        if (!p->terminal) hpc_cmd_progress(p, true);
+        hpc_progress_start(p, "pragma", "steps", 3);
+    }
+    p->shown_ns = 0; /* each step shows, however soon it comes */
+    hpc_progress_update(p, done, what);
+}
+
 static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const pragma_options *o)
 {
     static const hpc_verify_options defaults = HPC_VERIFY_DEFAULTS;
     hpc_verify_options v = defaults;
+    hpc_progress progress = {0};
     char folder[PATH_MAX];
     int rc;
     if (!realpath(o->folder, folder))
@@ -91,15 +104,19 @@ static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const
     v.rtol = o->tolerance;
     v.seconds = o->seconds;
     v.sandbox = o->sandbox ? HPC_SANDBOX_REQUIRED : HPC_SANDBOX_NONE;
+    show_step(&progress, o, 0, "witness");
     TRY(hpc_verify_witness(&f->d.loops, file, &v));
     settle(f, b);
+    show_step(&progress, o, 1, "threads");
     TRY(hpc_verify_run(&f->d.loops, file, &v));
     settle(f, b);
     hpc_verify_skip skip = {0};
+    show_step(&progress, o, 2, "races");
     TRY(hpc_verify_race(&skip, &f->d.loops, file, &v));
     settle(f, b);
     f->skipped[1] = skip.why;
 out:
+    if (progress.label) hpc_progress_clear(&progress);
     return rc;
 }
 
