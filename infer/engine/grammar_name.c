@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What came last. OPERAND: has members; CONSTANT: has none; MINUS: of an arrow; OF: requires a
- * member. */
+/* The last part of the text. OPERAND: has members; CONSTANT: has none; MINUS: of an arrow; OF:
+ * requires a member. */
 enum mode { NOTHING, NAME, MEMBER, NUMBER, OPERAND, CONSTANT, MINUS, OF };
 
 /* The first of the rows [lo, hi) with a byte of at least c after the text so far. */

@@ -2,9 +2,10 @@
  * language.h: opinion of a language model about commits: slower, same or faster, by comparing each
  * changed function before and after.
  *
- * Of a commit, the functions whose code differs are read, those with most changed lines first, up
- * to the limits. The opinion about a commit is the mean of the log-probabilities of its functions,
- * weighted by changed lines and normalised: in training, each function has the label of its commit.
+ * The model reads the functions of a commit whose code differs, those with most changed lines
+ * first, up to the limits. The opinion about a commit is the mean of the log-probabilities of its
+ * functions, weighted by changed lines and normalised: in training, each function has the label of
+ * its commit.
  *
  * The result for a function does not depend, bit for bit, on other commits, their order or the
  * number of threads, unless the limit of the range is reached.

@@ -23,8 +23,8 @@ static bool has_continue(const hpc_tree *t, int32_t body)
     return false;
 }
 
-/* Whether node i stands at the top of the body, so that each iteration runs it once; `*p++ = e`
- * counts as well as `p++`. */
+/* True if node i is at the top of the body, so that each iteration runs it once; both `p++` and
+ * `*p++ = e` count. */
 static bool at_top(const walk *w, int32_t i)
 {
     const hpc_tree *t = w->t;

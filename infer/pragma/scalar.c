@@ -279,7 +279,7 @@ void scalars_judge(walk *w)
 /* ---- default(none) ----
  * Static members are not listed: no clause may name them. */
 
-/* Whether a list like "a, b:2, h[:n]" has a variable. */
+/* True if a list like "a, b:2, h[:n]" has the variable. */
 static bool is_listed(const hpc_buf *names, const char *name)
 {
     size_t n = strlen(name);

@@ -8,7 +8,7 @@
 
 /* ---- facts around the loop ---- */
 
-/* Whether an expression is worth the same where the loop begins: it names variables alone, and none
+/* True if an expression has the same value where the loop begins: it names only variables, and none
  * of them is assigned in between. */
 static bool still_holds(const hpc_tree *t, int32_t e, int32_t from, int32_t loop)
 {

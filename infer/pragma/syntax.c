@@ -27,7 +27,7 @@ int32_t bare_type(const hpc_tree *t, int32_t type)
     return type;
 }
 
-/* Of the library's containers those whose elements lie in an array of their own. */
+/* Recognizes library containers that keep their elements in an array of their own. */
 container container_of(const hpc_tree *t, int32_t type)
 {
     static const char *const names[] = {"vector<", "array<", "valarray<", "basic_string<"};

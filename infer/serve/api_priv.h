@@ -37,7 +37,7 @@ typedef struct api_route {
     bool chat; /* messages instead of a prompt */
 } api_route;
 
-/* What a request asks for. Texts are borrowed from `json`. */
+/* Options of a request. Texts are borrowed from `json`. */
 typedef struct api_ask {
     api_format format;
     bool infill, stream, usage, tokens; /* tokens: of the answer, as numbers */

@@ -55,7 +55,7 @@ const char *hpc_http_path(const hpc_http_request *r); /* without its query */
 const hpc_buf *hpc_http_body(const hpc_http_request *r);
 uint64_t hpc_http_client(const hpc_http_request *r); /* a number of the connection */
 bool hpc_http_is_gone(hpc_http_request *r);
-/* What the log calls the request; a static string. */
+/* The name of the request in the log; a static string. */
 void hpc_http_label(hpc_http_request *r, const char *label);
 void hpc_http_set_user(hpc_http_request *r, void *user);
 void *hpc_http_user(hpc_http_request *r);

@@ -56,7 +56,7 @@ typedef struct lsp_queue {
     void (*end)(lsp_server *s); /* in the worker, last; may be NULL */
 } lsp_queue;
 
-/* What the client can do. */
+/* Capabilities of the client. */
 typedef struct lsp_abilities {
     bool pulls;   /* it asks for diagnostics itself */
     bool refresh; /* it repeats the request on workspace/diagnostic/refresh */

@@ -183,7 +183,7 @@ static void stop(hpc_scheduler *s, scheduler_job *j, hpc_job_finish wish)
     if (!j->given) scheduler_leave_queue(s, j);
 }
 
-/* Of two jobs with groups, the one with the greater group is the newer one, whenever it came. */
+/* If both jobs have groups, the greater group is the newer one, whenever its job came. */
 static bool supersedes(const scheduler_job *j, const scheduler_job *other)
 {
     const bool grouped = j->o.group != 0 && other->o.group != 0;

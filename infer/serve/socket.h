@@ -35,7 +35,7 @@ typedef struct hpc_peer {
     unsigned uid;  /* of the process that opened it */
     bool attached; /* a process still has it open */
 } hpc_peer;
-/* Of a Unix socket, or of a loopback connection by sock_diag. Others are not known. */
+/* Works for Unix sockets, and for loopback connections by sock_diag. Other peers are unknown. */
 void hpc_peer_find(hpc_peer *out, int fd);
 
 #endif

@@ -202,7 +202,7 @@ out:
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* What sort, min, max, unique and dictsort compare: without case unless asked, in ASCII. */
+/* The key that sort, min, max, unique and dictsort compare: ASCII without case unless requested. */
 static int fold(tpl_value *out, tpl_run *x, tpl_value v, bool sensitive)
 {
     static const tpl_args none = {0};

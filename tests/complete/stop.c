@@ -218,7 +218,7 @@ static void test_any_place(void **state)
     hpc_buf_release(&text);
 }
 
-/* What a completion leaves open. */
+/* Brackets, strings and comments that a completion leaves open. */
 static void test_what_stays_open(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ typedef struct hpc_httpd_header {
     const char *name, *value;
 } hpc_httpd_header;
 
-/* What `more` returns instead of a number of bytes. */
+/* Results of `more` that are not a number of bytes. */
 enum { HPC_HTTPD_WAIT = 0, HPC_HTTPD_END = -1, HPC_HTTPD_ABORT = -2 };
 
 /* The library's thread calls these. None of them may block. */
