@@ -32,10 +32,6 @@ typedef struct pragma_file {
 /* *out: a file is named twice. With --fix, the second analysis must read the result of the first.
  */
 int pragma_has_twins(bool *out, char **path, int64_t n);
-/* Forks the processes of libclang, one for each worker, before there are threads, whose locks a
- * fork would copy. out: [workers], initially NULL. Without libclang they stay NULL, and each file
- * reports the reason. */
-int pragma_open_checkers(hpc_checker **out, int workers, char **path, int64_t n);
 
 /* ---- pragma_verify.c: --verify ---- */
 int pragma_verify_options(const pragma_options *o);

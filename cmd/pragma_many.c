@@ -21,14 +21,3 @@ int pragma_has_twins(bool *out, char **path, int64_t n)
     hpc_map_free(seen);
     return rc;
 }
-
-int pragma_open_checkers(hpc_checker **out, int workers, char **path, int64_t n)
-{
-    int rc = HPC_OK;
-    bool checked = false;
-    for (int64_t k = 0; k < n; k++) checked |= hpc_check_knows(hpc_language_of(path[k], "", 0));
-    for (int k = 0; k < workers && checked && rc >= 0; k++) rc = hpc_cmd_open_checker(&out[k]);
-    if (rc != HPC_E_UNSUPPORTED) return rc;
-    hpc_error_clear();
-    return HPC_OK;
-}
