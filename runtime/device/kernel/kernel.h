@@ -278,6 +278,7 @@ typedef struct hpc_backend {
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
     int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
+    void *(*stream)(hpc_device *d, hpc_queue q); /* for links that issue transfers in it; or NULL */
     /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
     int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;
