@@ -32,7 +32,7 @@ static void release_file(pragma_file *f)
     *f = (pragma_file){0};
 }
 
-/* Workers leave it to the thread that prints results, so that it stands beside them. */
+/* Workers only collect warnings: the thread that prints results prints them next to the results. */
 static int add_warning(pragma_file *f, const char *line)
 {
     return hpc_buf_add(&f->warnings, line, strlen(line) + 1);
@@ -246,11 +246,11 @@ static int check_line(const pragma_file *f, int64_t at)
                     (long long)at, (long long)lines, lines == 1 ? "" : "s");
 }
 
-/* A file that cannot be used is named, and the others go on. */
+/* Records why a file cannot be used; the run continues with the other files. */
 static int give_up_on(pragma_file *f, int rc)
 {
     if (rc == HPC_E_NOMEM || rc >= 0) return rc;
-    if (rc == HPC_E_IO && f->d.choice) return rc; /* of what is written */
+    if (rc == HPC_E_IO && f->d.choice) return rc; /* an error of output ends the run */
     f->failed = hpc_arena_text(f->d.arena, "%s", hpc_error_get()->text);
     f->d.loops.n = 0;
     rc = add_warning(f, hpc_error_get()->text);
