@@ -1,14 +1,15 @@
 #!/bin/sh
 # sizes.sh: what stays short stays readable. Files have at most 600 lines, headers 300, the
-# Makefile 250, files of cmd 300, README.md 200 and 14,000 bytes, pages of docs/ 300; functions 80, and
-# 120 in kernels. Lines have at most 100 columns.
+# Makefile and its fragments 250, files of cmd 300, README.md 200 and 14,000 bytes, pages of docs/ 300;
+# functions 80, and 120 in kernels. Lines have at most 100 columns.
 # Functions are found by the formatter's shape: "{" and "}" alone in the first column.
 . tests/lint/lib.sh
 found_in=$(mktemp) || exit 1
 trap 'rm -f "$found_in"' EXIT
-files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
+files '*.c' '*.h' '*.cu' '*.cuh' Makefile '*.mk' | xargs -r awk '
+    function is_make(file) { return file ~ /(^Makefile|\.mk)$/ }
     function limit_of(file) {
-        if (file == "Makefile") return 250
+        if (is_make(file)) return 250
         if (file ~ /^cmd\/.*\.c$/) return 300
         return file ~ /\.(h|cuh)$/ ? 300 : 600
     }
@@ -23,9 +24,9 @@ files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
         opening = 1
     }
     { lines = FNR }
-    FNR == 1 && file != "Makefile" && !/^\/\*/ { print file ":1: says not what it is for" }
-    file != "Makefile" && length($0) > 100 { wide = $0; gsub(/[\200-\277]/, "", wide) }
-    file != "Makefile" && length($0) > 100 && length(wide) > 100 {
+    FNR == 1 && !is_make(file) && !/^\/\*/ { print file ":1: says not what it is for" }
+    !is_make(file) && length($0) > 100 { wide = $0; gsub(/[\200-\277]/, "", wide) }
+    !is_make(file) && length($0) > 100 && length(wide) > 100 {
         print file ":" FNR ": " length(wide) " columns, at most 100"
     }
     /^[A-Za-z].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
