@@ -65,11 +65,11 @@ KFLAGS_asan := -O2 -fno-sanitize=null,alignment,pointer-overflow
 KFLAGS := $(or $(KFLAGS_$(VARIANT)),-O3) -fvisibility=default -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
-        $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
+        $(foreach s,$(SHARED) clang,$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
 MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
-SHARED := peer spm clang mpi nccl microhttpd
+SHARED := peer spm mpi nccl microhttpd
 PARTS_device := cpu ref mock
 PARTS_program := op run prove
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
@@ -89,7 +89,7 @@ OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
-OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))
+OPENED := $(foreach s,$(SHARED) clang,$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s)$(if $(filter $(SHARED),$(s)),.so))))
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -144,6 +144,10 @@ $(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
 $(call obj,$(SRC_$(1))): INCLUDES := $$(FLAGS_$(1))
 endef
 $(foreach s,$(SHARED),$(eval $(call shared,$(s))))
+$(call obj,$(SRC_clang)): INCLUDES := $(FLAGS_clang)
+$(B)/hpccoder-clang: $(call obj,$(SRC_clang)) $(B)/libhpc-source.a $(B)/libhpc-base.a
+	$(call say,LINK)
+	$(Q)$(LINKER) $^ $(LIBS_clang) $(LIBRARIES) -o $@
 $(B)/infer/verify/tools.o: $(wildcard infer/verify/witness/*)
 
 $(B)/%.o: %.cc $(B)/FLAGS

@@ -98,26 +98,11 @@ static int has_twins(bool *out, char **path, int64_t n)
     return rc;
 }
 
-/* Forks the processes of libclang, one for each worker, before there are threads, whose locks a
- * fork would copy. out: [workers], initially NULL. Without libclang they stay NULL, and each file
- * reports the reason. */
-static int open_checkers(hpc_checker **out, int workers, char **path, int64_t n)
-{
-    int rc = HPC_OK;
-    bool checked = false;
-    for (int64_t k = 0; k < n; k++) checked |= hpc_check_knows(hpc_language_of(path[k], "", 0));
-    for (int k = 0; k < workers && checked && rc >= 0; k++) rc = hpc_cmd_open_checker(&out[k]);
-    if (rc != HPC_E_UNSUPPORTED) return rc;
-    hpc_error_clear();
-    return HPC_OK;
-}
-
 static int judge_all(run_of_files *r, const int *stop)
 {
     const pragma_options *o = r->all->o;
     int64_t done = 0;
     bool twins = false;
-    hpc_checker **checker = NULL;
     int rc = HPC_OK, workers = 0;
     if (o->fix) TRY(has_twins(&twins, r->path, r->n));
     const bool alone = twins || strcmp(o->verify, "run") == 0;
@@ -128,11 +113,6 @@ static int judge_all(run_of_files *r, const int *stop)
     r->worker = hpc_alloc((size_t)workers, sizeof *r->worker);
     if (!r->file || !r->worker) TRY(HPC_E_NOMEM);
     for (int k = 0; k < workers; k++) r->worker[k] = *r->all;
-    checker = hpc_alloc((size_t)workers, sizeof *checker);
-    if (!checker) TRY(HPC_E_NOMEM);
-    if (workers > 1) rc = open_checkers(checker, workers, r->path, r->n);
-    for (int k = 0; k < workers; k++) r->worker[k].checker = checker[k];
-    TRY(rc);
     if (r->all->json) hpc_json_open(&r->json, NULL, '[');
     TRY(hpc_ordered_run(&done, &(hpc_ordered_options){.n = r->n,
                                                       .workers = workers,
@@ -153,7 +133,6 @@ static int judge_all(run_of_files *r, const int *stop)
 out:
     for (int64_t k = 0; r->file && k < r->n; k++) release_file(&r->file[k]);
     for (int k = 0; r->worker && k < workers; k++) hpc_checker_close(r->worker[k].checker);
-    hpc_free(checker);
     hpc_free(r->worker);
     hpc_free(r->file);
     hpc_buf_release(&r->out);

@@ -114,12 +114,12 @@ small="--hidden 16 --layers 1 --heads 2 --ffn 16 --length 64 --rows 2 --steps 4 
 build="--build 'gcc -O1 -g main.c -o main' --run ./main -m cost"
 cat <<END
 info | | hpccoder info --json
-complete | hpccoder-clang.so | hpccoder complete axpy.c --at 4:9 --stop line --max-tokens 16 --json
-complete | hpccoder-clang.so | hpccoder complete dtrsv.c --stop function --json
-pragma | hpccoder-clang.so | hpccoder pragma axpy.c --json
-pragma | hpccoder-clang.so | hpccoder pragma --rank axpy.c --json
-pragma | hpccoder-clang.so | hpccoder pragma missing.c --json
-pragma --format sarif | hpccoder-clang.so | hpccoder pragma axpy.c --format sarif
+complete | hpccoder-clang | hpccoder complete axpy.c --at 4:9 --stop line --max-tokens 16 --json
+complete | hpccoder-clang | hpccoder complete dtrsv.c --stop function --json
+pragma | hpccoder-clang | hpccoder pragma axpy.c --json
+pragma | hpccoder-clang | hpccoder pragma --rank axpy.c --json
+pragma | hpccoder-clang | hpccoder pragma missing.c --json
+pragma --format sarif | hpccoder-clang | hpccoder pragma axpy.c --format sarif
 corpus harvest | | hpccoder corpus harvest src --out corpus --held-out none --json
 harvest.json | | cat corpus/harvest.json
 corpus sketch | | hpccoder corpus sketch src --list held-out.txt --out held-out.sketch --json
