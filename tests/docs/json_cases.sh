@@ -105,7 +105,7 @@ END
 done
 git -C odd commit -q -a -m 'Allocate in loops'
 
-zstd -dcq "$ROOT/models/perf/examples.csv.zst" | awk -F, 'BEGIN { OFS = "," }
+zstd -dcq "$ROOT/share/models/perf/examples.csv.zst" | awk -F, 'BEGIN { OFS = "," }
     NR == 1 { print; next }
     { n[$6]++ }
     n[$6] <= 60 { $1 = "r" n[$6] % 5; print }' >examples.csv
@@ -140,7 +140,7 @@ trace | hpccoder-spm.so | cat trace.json
 metrics.csv | hpccoder-spm.so | cat run/metrics.csv
 report | hpccoder-spm.so | hpccoder report run --json
 import, export | hpccoder-spm.so | hpccoder import run/model --out model --json
-import, export | hpccoder-spm.so | hpccoder export "$ROOT/pilot/pilot.gguf" --to packed --out pilot.packed --json
+import, export | hpccoder-spm.so | hpccoder export "$ROOT/share/pilot.gguf" --to packed --out pilot.packed --json
 perf collect | valgrind | hpccoder perf collect --repo app $build --db perf.db --json
 perf report | valgrind | hpccoder perf report --repo app --db perf.db --json
 perf predict | | hpccoder perf predict --repo app HEAD~4..HEAD --json

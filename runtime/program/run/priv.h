@@ -66,8 +66,8 @@ struct hpc_exec {
     hpc_placement place;
     const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: the arenas of all slots, contiguous */
-    size_t own_bytes;             /* for each worker, after two regions of: */
-    size_t gang_bytes;
+    size_t worker_bytes;          /* for each worker, after two regions of: */
+    size_t coop_bytes;
     plan_segment *segment;
     size_t args_bytes; /* for each slot */
     uint8_t *args;     /* slots * args_bytes */

@@ -82,7 +82,7 @@ static unsigned late_operands(const tracker *t, int64_t k)
     const hpc_insn *i = &t->e->p->segment[t->segment].insn[k];
     bool meets = t->e->host && i->tags.guard < 0;
 
-    return meets ? t->e->segment[t->segment].plan[k].late : 0;
+    return meets ? t->e->segment[t->segment].plan[k].cpu.after_barrier : 0;
 }
 
 /* Everything that instruction k reads or writes, workspace included. */
