@@ -214,6 +214,13 @@ void model_tokens_release(model_tokens *k);
 /* Overwrites *s with the tokens and flags in the keys; an absent key has llama.cpp's default for
  * kind llama. */
 int model_gguf_specials(hpc_tokenizer_special *s, const hpc_gguf *g);
+typedef struct model_mark_key {
+    const char *key, *old; /* old: an earlier name, or NULL. NULL ends the list */
+    hpc_special special;
+} model_mark_key;
+extern const model_mark_key model_mark_keys[];
+/* Sets the marks that the keys name; others keep their names. */
+int model_gguf_marks(hpc_tokenizer *t, const hpc_gguf *g);
 enum { MODEL_PRE_NAMES = 12, MODEL_PRE_STEPS = 8 }; /* terminators included */
 typedef struct model_pre {
     const char *names[MODEL_PRE_NAMES];
