@@ -122,10 +122,12 @@ static void put_scaling(hpc_json_out *w, const hpc_model_config *c)
     const hpc_rope_config *r = &c->rope;
     if (c->position != HPC_ROTARY || r->scaling == HPC_ROPE_PLAIN) return;
     hpc_json_open(w, "rope_scaling", '{');
-    if (r->scaling == HPC_ROPE_LINEAR) /* the one that versions before rope_type know */
+    hpc_json_put_text(w, "rope_type",
+                      r->scaling == HPC_ROPE_LINEAR   ? "linear"
+                      : r->scaling == HPC_ROPE_LLAMA3 ? "llama3"
+                                                      : "yarn");
+    if (r->scaling == HPC_ROPE_LINEAR) /* versions before rope_type know it by this key */
         hpc_json_put_text(w, "type", "linear");
-    else
-        hpc_json_put_text(w, "rope_type", r->scaling == HPC_ROPE_LLAMA3 ? "llama3" : "yarn");
     hpc_json_put_real(w, "factor", r->factor);
     if (r->scaling == HPC_ROPE_LLAMA3) {
         hpc_json_put_real(w, "low_freq_factor", r->low);

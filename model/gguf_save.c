@@ -80,11 +80,13 @@ static void choose(saver *v, int64_t i)
     model_pieces_type(&v->all, i, d);
 }
 
-/* llama.cpp ignores the window, so its results are right only up to its length. */
+/* llama.cpp ignores the window, except where it alternates, so its results are right only up to its
+ * length. */
 static void tell_of_window(const saver *v)
 {
     char line[160];
     if (v->c->window == 0 || v->c->window >= v->c->positions || !v->o->remark) return;
+    if (v->a->window_period > 0) return;
     snprintf(line, sizeof line,
              "llama.cpp ignores the attention window: its results differ beyond %lld tokens",
              (long long)v->c->window);
