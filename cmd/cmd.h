@@ -25,7 +25,7 @@ extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_c
 extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_perf_report,
     hpc_cmd_perf_train;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
-    hpc_cmd_tokenizer_decode;
+    hpc_cmd_tokenizer_decode, hpc_cmd_tokenizer_rename;
 extern const hpc_command hpc_cmd_lsp, hpc_cmd_mcp, hpc_cmd_serve;
 extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,
     hpc_cmd_export;

@@ -103,7 +103,7 @@ int trainer_written(const hpc_trainer *t);
 /* Returns the error of the first rank that has one, on all ranks (hpc_link_agree). */
 int trainer_agree(const hpc_trainer *t, int rc);
 /* Writes the row indices of repeated keys on this rank; needed once. */
-int trainer_write_kv_rows(hpc_trainer *t);
+int trainer_write_row_indices(hpc_trainer *t);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
 /* Number of times that a step runs a segment. */

@@ -261,7 +261,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
-    if (!dry) TRY(trainer_write_kv_rows(t));
+    if (!dry) TRY(trainer_write_row_indices(t));
     if (!dry) TRY(trainer_begin(t));
     *out = t;
     t = NULL;
