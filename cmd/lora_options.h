@@ -30,6 +30,12 @@
          .fallback = "q,k,v,o,gate,up,down",                                                       \
          .argument = "LIST",                                                                       \
          .help = "Matrices with adapters: any of q, k, v, o, gate, up and down."},                 \
+        {.name = "lora-dense",                                                                     \
+         .kind = HPC_FLAG,                                                                         \
+         .offset = offsetof(type, lora_dense),                                                     \
+         .help = "Keep the frozen matrices in the type of --dtype. Default: in that of the file "  \
+                 "if it is smaller, such as q8_0; each use converts them, with the same results "  \
+                 "in less memory and more time."},                                                 \
     {                                                                                              \
         .name = "lora-tokens", .kind = HPC_TEXT, .offset = offsetof(type, lora_tokens),            \
         .argument = "LIST",                                                                        \

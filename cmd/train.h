@@ -26,7 +26,7 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
-    bool tied, from_sgd, resume, dry_run, json, quiet;
+    bool tied, lora_dense, from_sgd, resume, dry_run, json, quiet;
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */

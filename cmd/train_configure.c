@@ -251,6 +251,7 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->optimizer = optimizer_of(o);
     r->objective = objective_of(o);
     r->init = o->init;
+    r->dense = o->lora_dense;
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;

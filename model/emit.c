@@ -197,6 +197,7 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
         io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
     }
     emit_all(&(model_emitter){.p = p,
+                              .o = e,
                               .c = c,
                               .io = io,
                               .seed = e->seed,

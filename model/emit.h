@@ -44,6 +44,10 @@ typedef struct hpc_model_emission {
      * of this emission, with inputs of its own ("tokens.1"). Not for class heads.
      * NULL: a new program. */
     const hpc_model_io *behind;
+    /* Type in which a frozen matrix of a block is kept; its products convert it to the model's type
+     * each time. NULL: all in the model's type. */
+    hpc_dtype (*frozen)(const hpc_model_tensor *t, void *user);
+    void *user;
 } hpc_model_emission;
 /* Emits forward[0] on p. Parameters are trainable state under their names; frozen ones are not
  * trainable. Token inputs are split over data and depth. Sequence inputs (pooled, classes, their
