@@ -30,6 +30,12 @@
          .fallback = "q,k,v,o,gate,up,down",                                                       \
          .argument = "LIST",                                                                       \
          .help = "Matrices with adapters: any of q, k, v, o, gate, up and down."},                 \
+        {.name = "lora-init",                                                                      \
+         .kind = HPC_TEXT,                                                                         \
+         .offset = offsetof(type, lora_init),                                                      \
+         .argument = "DIR",                                                                        \
+         .help = "Start from the adapters in DIR, in the format of the peft library (export --to " \
+                 "peft). They set rank, alpha, targets and tokens."},                              \
         {.name = "lora-dense",                                                                     \
          .kind = HPC_FLAG,                                                                         \
          .offset = offsetof(type, lora_dense),                                                     \

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/train.h"
+#include "model/peft.h"
 
 static int find_targets(uint32_t *out, const train_options *o)
 {
@@ -68,9 +69,32 @@ out:
     return rc;
 }
 
-int hpc_cmd_train_adapter(hpc_adapter_config *out, const train_options *o, const char *tokenizer)
+static int read_peft(hpc_model_config *c, const char *dir)
 {
+    hpc_peft *p = NULL;
+    int rc = hpc_peft_open(&p, dir, c);
+    hpc_peft_close(p);
+    return rc;
+}
+
+int hpc_cmd_train_lora_init(train_options *o)
+{
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
     int rc = HPC_OK;
+    if (!o->lora_init) return HPC_OK;
+    if (!o->init) TRY(hpc_fail(HPC_E_ARG, "lora-init: name the base model with --init"));
+    TRY(hpc_model_config_read(&c, o->init));
+    TRY(read_peft(&c, o->lora_init));
+    o->lora_rank = c.adapter.rank;
+out:
+    return rc;
+}
+
+int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer)
+{
+    hpc_adapter_config *out = &c->adapter;
+    int rc = HPC_OK;
+    if (o->lora_init) return read_peft(c, o->lora_init);
     *out = (hpc_adapter_config){.rank = o->lora_rank, .alpha = o->lora_alpha};
     if (o->lora_rank) TRY(find_targets(&out->targets, o));
     if (o->lora_tokens && *o->lora_tokens) {

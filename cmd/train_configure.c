@@ -146,7 +146,7 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
         c->head = objective_of(o) == HPC_OBJECTIVE_PAIRS ? HPC_HEAD_PAIRS : HPC_HEAD_CLASSES;
         c->classes = o->classes;
     }
-    TRY(hpc_cmd_train_adapter(&c->adapter, o, tokenizer_of(o)));
+    TRY(hpc_cmd_train_adapter(c, o, tokenizer_of(o)));
     TRY(hpc_model_config_check(c));
 out:
     return rc;
@@ -252,6 +252,7 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->objective = objective_of(o);
     r->init = o->init;
     r->dense = o->lora_dense;
+    r->adapter = o->lora_init;
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;

@@ -63,11 +63,12 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
 static bool is_fixed(const char *name)
 {
     static const char *const fixed[] = {
-        "data",        "objective",  "classes",        "model",     "init",       "vocab",
-        "hidden",      "layers",     "heads",          "kv-heads",  "ffn",        "positions",
-        "tied",        "rope-theta", "lora-rank",      "length",    "lora-alpha", "lora-targets",
-        "lora-tokens", "rows",       "accumulate",     "documents", "dtype",      "optimizer",
-        "block",       "seed",       "normalize-beta", "graft",     "prune",      "prune-over",
+        "data",        "objective",  "classes",   "model",          "init",       "vocab",
+        "hidden",      "layers",     "heads",     "kv-heads",       "ffn",        "positions",
+        "tied",        "rope-theta", "lora-rank", "length",         "lora-alpha", "lora-targets",
+        "lora-tokens", "lora-init",  "rows",      "accumulate",     "documents",  "dtype",
+        "optimizer",   "block",      "seed",      "normalize-beta", "graft",      "prune",
+        "prune-over",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/peft.h"
 #include "model/serve.h"
 #include "train/run_priv.h"
 
@@ -69,6 +70,28 @@ const hpc_model_tensor *trainer_tensor_of(const hpc_model_tensor *tensor, int64_
     return NULL;
 }
 
+/* The first values of a tensor of the model, in f32. */
+static int read_first(float *out, const hpc_trainer *t, const hpc_peft *peft,
+                      const hpc_model_tensor *row, int64_t n)
+{
+    if (peft && row->adapter) return hpc_peft_read(out, peft, t->base, row);
+    if (t->base && hpc_weights_has(t->base, row)) return hpc_weights_read(out, t->base, row);
+    hpc_model_init(out, row, 0, n, t->o.seed);
+    return HPC_OK;
+}
+
+static int open_peft(hpc_peft **out, const hpc_trainer *t)
+{
+    hpc_model_config c = t->o.model;
+    if (!t->o.adapter) return HPC_OK;
+    int rc = hpc_peft_open(out, t->o.adapter, &c);
+    if (rc < 0 || !hpc_peft_replaces_any(*out)) return rc;
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "%s replaces whole tensors (modules_to_save): import it with --adapter, and "
+                    "train the result",
+                    t->o.adapter);
+}
+
 int trainer_write_state(hpc_trainer *t)
 {
     size_t most = largest_state(t);
@@ -76,25 +99,24 @@ int trainer_write_state(hpc_trainer *t)
     void *room = hpc_alloc(most ? most : 1, 2); /* as f64 */
     hpc_model_tensor *tensor = NULL;
     hpc_hash128 *hash = NULL; /* of the base's tensors */
-    const hpc_weights *w = t->base;
+    hpc_peft *peft = NULL;
     int64_t n = 0;
     int rc = HPC_OK;
     if (!data || !room) TRY(HPC_E_NOMEM);
+    TRY(open_peft(&peft, t));
     TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
     hash = hpc_alloc((size_t)n + 1, sizeof *hash);
     if (!hash) TRY(HPC_E_NOMEM);
     for (hpc_value v = 0; v < t->p->value_n; v++) {
         if (!trainer_keeps(t, v)) continue;
         const hpc_model_tensor *row = trainer_tensor_of(tensor, n, t->p->value[v].name);
-        if (row && w && hpc_weights_has(w, row))
-            TRY(hpc_weights_read(data, w, row));
-        else if (row)
-            hpc_model_init(data, row, 0, elements_of(&t->whole[v]), t->o.seed);
+        if (row)
+            TRY(read_first(data, t, peft, row, elements_of(&t->whole[v])));
         else
             hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
         size_t bytes = (size_t)elements_of(&t->whole[v]) * sizeof *data;
         t->begun = hpc_hash(data, bytes, t->begun);
-        t->from_base[v] = row && trainer_is_base(w, row);
+        t->from_base[v] = row && trainer_is_base(t->base, row);
         if (t->from_base[v]) hash[row - tensor] = hpc_hash_wide(data, bytes);
         TRY(is_stored_type(t, v) ? write_stored(t, v, row, room) : write_real(t, v, data, room));
     }
@@ -102,6 +124,7 @@ int trainer_write_state(hpc_trainer *t)
     TRY(trainer_write_indices(t));
     TRY(trainer_written(t));
 out:
+    hpc_peft_close(peft);
     hpc_free(hash);
     hpc_free(tensor);
     hpc_free(data);

@@ -202,6 +202,26 @@ static void a_quantised_base_gives_the_same_bits_in_less_memory(void **state)
     assert_true(dense - blocks > (double)matrices * 2.5);
 }
 
+static void adapters_pass_through_the_format_of_peft(void **state)
+{
+    run_well(state, TUNE "--steps 5 --lora-alpha 6 --lora-targets q,v,down --out @tuned");
+    run_well(state, "export @tuned --to peft --out @peft -q");
+    run_well(state, "import @base --adapter @peft --out @merged -q");
+    same_file(state, "tuned/model/model.safetensors", "merged/model.safetensors");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 1 --lr 0 --warmup 0 --out @again");
+    same_file(state, "tuned/model/model.safetensors", "again/model/model.safetensors");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 4 --out @more");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 2 --out @part");
+    run_well(state, "train --steps 4 --out @part --resume -q");
+    same_file(state, "more/model/model.safetensors", "part/model/model.safetensors");
+    hpc_test_refuses(&o, root_of(state), "import @base --adapter @peft --packed --out @x.packed -q",
+                     "import it to a folder first");
+    hpc_test_refuses(&o, root_of(state), "export @base --to peft --out @x -q", "is a model");
+    hpc_test_refuses(&o, root_of(state), "export @drawn --to peft --out @x -q", "has no adapters");
+    hpc_test_refuses(&o, root_of(state), "train --lora-init @peft --data @data --out @x -q",
+                     "--init");
+}
+
 static void a_base_that_moved_is_named_or_rejected(void **state)
 {
     run_well(state, TUNE "--steps 4 --out @run");
@@ -248,6 +268,7 @@ int main(void)
         cmocka_unit_test(killed_and_resumed_on_ranks_gives_the_same_bits),
         cmocka_unit_test(resumes_on_grids),
         cmocka_unit_test(a_quantised_base_gives_the_same_bits_in_less_memory),
+        cmocka_unit_test(adapters_pass_through_the_format_of_peft),
         cmocka_unit_test(a_base_that_moved_is_named_or_rejected),
         cmocka_unit_test(a_base_that_changed_is_rejected),
     };
