@@ -63,8 +63,10 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* The path of a file that is installed with the program: in its folder, in ../lib/hpccoder or
  * ../share/hpccoder, or in the source tree around build/; "": not found. out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
-/* The path of the requested model, or of the installed model `name` if none is requested (NULL,
- * ""). HPC_E_ARG: it does not exist, or is not a model. */
+/* The path of the model that `make model` installed in the user's data folder, or "". */
+int hpc_cmd_find_installed(char out[PATH_MAX]);
+/* The path of the requested model. If none is requested (NULL, ""), that of the installed model, or
+ * else of `name`, which comes with the program. HPC_E_ARG: it does not exist, or is not a model. */
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
 /* The folder for temporary files: $TMPDIR or /tmp. */
 const char *hpc_cmd_scratch(void);

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 typedef struct hpc_peft hpc_peft;
-/* Opens the LoRA adapters in `dir` for the model that c describes, and sets c->adapter: the rank is
- * the largest of all matrices, and scales by the square root of the rank (rsLoRA) and patterns of
- * ranks and alphas are converted. HPC_E_UNSUPPORTED names a setting or a tensor that this program
+/* Opens the LoRA adapters in `dir` for the model that c describes, and sets c->adapter. The rank is
+ * the largest of all matrices. rsLoRA's scale and patterns of ranks and alphas are converted.
+ * HPC_E_UNSUPPORTED names a setting or a tensor that this program
  * cannot apply. */
 int hpc_peft_open(hpc_peft **out, const char *dir, hpc_model_config *c);
 void hpc_peft_close(hpc_peft *p);
