@@ -7,12 +7,19 @@
 
 #include "model/priv.h"
 
+static hpc_dtype type_of_param(const model_emitter *m, const hpc_model_tensor *t)
+{
+    bool frozen = m->o && m->o->frozen && !t->trainable && t->role == HPC_ROLE_MATRIX;
+    return frozen ? m->o->frozen(t, m->o->user) : m->c->dtype;
+}
+
 hpc_value model_param(const model_emitter *m, int part, int adapter)
 {
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, m->block, adapter)) return HPC_NONE;
     if (m->again) return hpc_program_find(m->p, t.name);
-    return hpc_program_state(m->p, t.name, hpc_type_of(m->c->dtype, t.rank, t.extent), t.trainable);
+    hpc_type type = hpc_type_of(type_of_param(m, &t), t.rank, t.extent);
+    return hpc_program_state(m->p, t.name, type, t.trainable);
 }
 
 static bool splits(const model_emitter *m, hpc_axis a)
@@ -95,7 +102,9 @@ static bool is_repeated(const model_emitter *m, int part)
 /* A matrix, with rows repeated if several ranks use the same key/value head. */
 static hpc_value matrix(const model_emitter *m, int part)
 {
-    hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
+    if (m->serve) return model_serve_weight(m, part);
+    hpc_value w = model_param(m, part, 0);
+    if (w >= 0 && m->p->value[w].type.dtype != m->c->dtype) w = hpc_copy(m->p, w, m->c->dtype);
     return is_repeated(m, part) ? hpc_gather(m->p, w, m->io->kv_rows) : w;
 }
 

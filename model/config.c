@@ -158,9 +158,26 @@ static int check_head(const hpc_model_config *c)
     return HPC_OK;
 }
 
+static int check_tokens(const hpc_model_config *c)
+{
+    const hpc_adapter_config *a = &c->adapter;
+    if (a->token_n < 0 || a->token_n > HPC_ADAPTER_TOKENS)
+        return hpc_fail(HPC_E_ARG, "%lld tokens to train: at most %d are possible",
+                        (long long)a->token_n, HPC_ADAPTER_TOKENS);
+    for (int64_t k = 0; k < a->token_n; k++)
+        if (a->token[k] < (k ? a->token[k - 1] + 1 : 0) || a->token[k] >= c->vocab)
+            return hpc_fail(HPC_E_ARG,
+                            "token %d to train: ids must ascend and be below the vocabulary of "
+                            "%lld",
+                            (int)a->token[k], (long long)c->vocab);
+    return HPC_OK;
+}
+
 static int check_adapter(const hpc_model_config *c)
 {
     const hpc_adapter_config *a = &c->adapter;
+    if (a->rank == 0 && a->token_n)
+        return hpc_fail(HPC_E_ARG, "tokens to train need adapters: set their rank");
     if (a->rank == 0) return HPC_OK;
     if (a->rank < 0 || a->rank > RANK_MOST)
         return hpc_fail(HPC_E_ARG, "adapter rank=%lld is not between 1 and %d", (long long)a->rank,
@@ -176,7 +193,7 @@ static int check_adapter(const hpc_model_config *c)
             return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such matrix",
                             part < HPC_PART_N ? model_part_name(part) : "beyond the last part");
     }
-    return HPC_OK;
+    return check_tokens(c);
 }
 
 int hpc_model_config_check(const hpc_model_config *c)
@@ -211,7 +228,7 @@ static counts count_all(const hpc_model_config *c)
     counts n = {0};
     hpc_model_tensor t;
     for (int part = 0; part < HPC_PART_N; part++)
-        for (int adapter = 0; adapter < 3; adapter++) {
+        for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
             bool inside = model_part_in_block(part);
             if (model_tensor_at(&t, c, part, inside ? 0 : -1, adapter))
                 count(&n, &t, inside ? c->layers : 1);

@@ -49,11 +49,14 @@ typedef enum hpc_head_kind {
     HPC_HEAD_PAIRS    /* class of each pair of sequences, read at both last tokens concatenated */
 } hpc_head_kind;
 /* Low-rank adapters: w x + (alpha / rank) B A x for each targeted part. Rank 0 means no adapters.
- * With adapters, only they and the class head are trained. */
+ * With adapters, only they, the rows of `token` and the class head are trained. */
+enum { HPC_ADAPTER_TOKENS = 64 };
 typedef struct hpc_adapter_config {
     int64_t rank;
     double alpha;
     uint32_t targets; /* set of 1 << hpc_part */
+    int64_t token_n;  /* tokens whose rows of the embedding and of an untied head are trained, as */
+    int32_t token[HPC_ADAPTER_TOKENS]; /* changes of the base's rows; ascending */
 } hpc_adapter_config;
 
 enum { HPC_FAMILY_NAME = 16 };
@@ -150,7 +153,7 @@ typedef struct hpc_model_tensor {
     char name[HPC_TENSOR_NAME]; /* "model.layers.3.self_attn.q_proj.weight": our names are those of
                                    Llama */
     int part, block;            /* block -1: outside the blocks */
-    int adapter;                /* 0: the tensor itself, 1: its A, 2: its B */
+    int adapter;                /* 0: the tensor itself, 1: its A, 2: its B, 3: changes of rows */
     int role;
     int rank;
     int64_t extent[2];
@@ -163,6 +166,7 @@ typedef struct hpc_model_tensor {
      * vocabulary (embedding, head) is split over both, rows outermost. */
     int8_t row, col;
 } hpc_model_tensor;
+enum { HPC_ADAPTER_KINDS = 4 }; /* values of `adapter` */
 /* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
 /* Initial values [first, first + n). The random stream depends on seed, part, block and adapter

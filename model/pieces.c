@@ -97,6 +97,24 @@ out:
     return rc;
 }
 
+/* Adds the changes of the rows of trained tokens. */
+static int merge_rows(float *w, const model_pieces *v, const hpc_model_tensor *t)
+{
+    hpc_model_tensor rows;
+    float *x = NULL;
+    int rc = HPC_OK;
+    if (!model_tensor_at(&rows, v->c, t->part, t->block, 3)) return HPC_OK;
+    x = hpc_alloc((size_t)model_tensor_n(&rows), sizeof *x);
+    if (!x) TRY(HPC_E_NOMEM);
+    TRY(v->read(x, &rows, v->user));
+    for (int64_t r = 0; r < rows.extent[0]; r++)
+        for (int64_t k = 0; k < rows.extent[1]; k++)
+            w[v->c->adapter.token[r] * rows.extent[1] + k] += x[r * rows.extent[1] + k];
+out:
+    hpc_free(x);
+    return rc;
+}
+
 /* Copies one of our tensors to its place in the stored tensor. */
 static void put(float *stored, const model_stored *s, const float *ours, int64_t rows, int64_t cols)
 {
@@ -127,6 +145,7 @@ static int fill(float *stored, const model_pieces *v, const model_piece *p)
         const hpc_model_tensor *t = &p->t[slot];
         TRY(v->read(ours, t, v->user));
         TRY(merge(ours, v, t));
+        TRY(merge_rows(ours, v, t));
         if (as_it_is) continue;
         TRY(model_stored_of(&s, v->f, v->c, t));
         put(stored, &s, ours, t->extent[0], t->rank == 2 ? t->extent[1] : 1);

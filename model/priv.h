@@ -32,6 +32,7 @@ typedef struct model_emitter {
     bool sequence;  /* as in hpc_model_emission */
     int64_t kv_heads;
     bool again;                      /* the program already has the parameters */
+    const hpc_model_emission *o;     /* NULL with `serve` */
     int block;                       /* current block, or -1 */
     const hpc_serve_emission *serve; /* NULL: training program */
     const hpc_serve_io *served;

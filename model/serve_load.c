@@ -150,6 +150,19 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
     return s.s.transposed ? HPC_F32 : hpc_dtype_get(s.t.dtype)->held;
 }
 
+hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype model)
+{
+    model_source s;
+    if (model_source_of(&s, w, t) < 0) {
+        hpc_error_clear();
+        return model;
+    }
+    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype), *held = hpc_dtype_get(stored->held);
+    bool same = stored->lossless && !s.delta && !s.s.transposed && t->extent[1] % held->block == 0;
+    bool smaller = held->block_bytes < (size_t)held->block * hpc_dtype_get(model)->block_bytes;
+    return same && smaller ? stored->held : model;
+}
+
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)
 {
     d = d == HPC_DTYPE_N ? hpc_serve_stored(w, t) : hpc_serve_dtype(t, d);

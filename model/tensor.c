@@ -184,7 +184,8 @@ const char *model_part_name(int part)
 
 static void set_name(hpc_model_tensor *t, const row *r)
 {
-    static const char *const tail[] = {"", ".lora_A.weight", ".lora_B.weight"};
+    static const char *const tail[HPC_ADAPTER_KINDS] = {"", ".lora_A.weight", ".lora_B.weight",
+                                                        ".lora_rows.weight"};
     char block[32] = "";
     size_t n = strlen(r->name);
     if (t->adapter) n -= strlen(".weight");
@@ -201,6 +202,24 @@ static void set_split(hpc_model_tensor *t, split s)
     if (s == TRANSPOSED || s == STREAM) t->col = 0;
     if (s == NORMAL && t->rank == 2) t->col = 1;
     if (s == TRANSPOSED && t->rank == 2) t->row = 1;
+}
+
+/* The changes of some rows start as 0 and do not decay. */
+static void adapt_rows(hpc_model_tensor *t, const hpc_model_config *c)
+{
+    t->extent[0] = c->adapter.token_n;
+    t->init = HPC_INIT_ZERO;
+    t->std = 0;
+    t->decay = false;
+    t->row = t->col = -1;
+}
+
+static bool has_adapter(const hpc_model_config *c, int part, int adapter)
+{
+    const hpc_adapter_config *a = &c->adapter;
+    if (a->rank == 0) return false;
+    if (adapter == 3) return a->token_n > 0 && rows[part].split == WORDS;
+    return rows[part].role == HPC_ROLE_MATRIX && a->targets >> part & 1;
 }
 
 /* A is [rank,in], B [out,rank]. B starts as 0, so the adapted model starts as its base. A has the
@@ -222,8 +241,7 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
     const row *r = &rows[part];
     bool adapters = c->adapter.rank > 0;
     if (!r->present(c)) return false;
-    if (adapter && (r->role != HPC_ROLE_MATRIX || !adapters || !(c->adapter.targets & 1u << part)))
-        return false;
+    if (adapter && !has_adapter(c, part, adapter)) return false;
     *out = (hpc_model_tensor){.part = part,
                               .block = block,
                               .adapter = adapter,
@@ -240,7 +258,10 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
                     (part == HPC_PART_Q_NORM || part == HPC_PART_K_NORM); /* all share it */
     set_split(out, of_heads ? WHOLE : r->split);
     set_name(out, r);
-    if (adapter) adapt(out, c);
+    if (adapter == 3)
+        adapt_rows(out, c);
+    else if (adapter)
+        adapt(out, c);
     return true;
 }
 
@@ -255,7 +276,7 @@ typedef struct list {
 static void add_part(list *l, int part, int block)
 {
     hpc_model_tensor t;
-    for (int adapter = 0; adapter < 3; adapter++) {
+    for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
         if (!model_tensor_at(&t, l->c, part, block, adapter)) continue;
         if (l->item) l->item[l->n] = t;
         l->n++;
