@@ -34,6 +34,7 @@ const hpc_command *const hpc_commands[] = {&hpc_cmd_complete,
                                            &hpc_cmd_plan_show,
                                            &hpc_cmd_plan_check,
                                            &hpc_cmd_plan_simulate,
+                                           &hpc_cmd_eval_complete,
                                            &hpc_cmd_eval_perplexity,
                                            &hpc_cmd_bench_op,
                                            &hpc_cmd_bench_step,
@@ -53,7 +54,7 @@ static const group groups[] = {
     {"Performance histories", &hpc_cmd_perf_collect},
     {"Corpora and tokenizers", &hpc_cmd_corpus_check},
     {"Models and training", &hpc_cmd_export},
-    {"Evaluation of models", &hpc_cmd_eval_perplexity},
+    {"Evaluation of models", &hpc_cmd_eval_complete},
     {"Benchmarks and this build", &hpc_cmd_bench_op},
 };
 enum { GROUPS = sizeof groups / sizeof *groups, NAME = 80 };
