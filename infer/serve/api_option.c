@@ -390,6 +390,22 @@ static bool samples_with(const api_ask *q, api_sampler s)
     return (q->samplers >> s & 1) != 0;
 }
 
+/* -1 asks for any seed; without the key it is 0. */
+static uint64_t read_seed(const hpc_json *o)
+{
+    const hpc_json *v = hpc_json_get(o, "seed");
+    int64_t seed = 0;
+    double x = 0;
+    if (hpc_json_kind_of(v) == HPC_JSON_NULL) v = hpc_json_get(o, "random_seed");
+    if (hpc_json_kind_of(v) == HPC_JSON_INT) {
+        hpc_json_int(&seed, v, "seed");
+        return seed < 0 ? (uint64_t)hpc_clock_ns() : (uint64_t)seed;
+    }
+    if (hpc_json_kind_of(v) != HPC_JSON_REAL) return 0;
+    hpc_json_real(&x, v, "seed"); /* beyond 64 bits with a sign: the nearest number */
+    return x < 0 ? (uint64_t)hpc_clock_ns() : x < 18446744073709549568.0 ? (uint64_t)x : UINT64_MAX;
+}
+
 /* At a position the likeliest text is the default: clients there list samplers without a
  * temperature. */
 static void read_sampling(api_ask *q, const hpc_json *o)
@@ -407,8 +423,7 @@ static void read_sampling(api_ask *q, const hpc_json *o)
     if (samples_with(q, API_MIN_P)) s->min_p = api_real(o, "min_p", llama ? 0.05 : 0);
     if (samples_with(q, API_PENALTIES)) s->repeat = api_real(o, "repeat_penalty", 1);
     s->repeat_last = api_int(o, "repeat_last_n", 64);
-    const int64_t seed = api_int(o, "seed", api_int(o, "random_seed", 0));
-    s->seed = seed < 0 ? (uint64_t)hpc_clock_ns() : (uint64_t)seed;
+    s->seed = read_seed(o);
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */

@@ -105,6 +105,29 @@ static void admit_connection(hpc_http *h, int fd, const hpc_listener *l,
     epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
+static void watch_listeners(hpc_http *h, uint32_t events)
+{
+    for (int k = 0; k < 2; k++) {
+        struct epoll_event e = {.events = events, .data.u64 = UINT64_MAX - (uint64_t)k};
+        if (h->listener[k].fd >= 0) epoll_ctl(h->epoll, EPOLL_CTL_MOD, h->listener[k].fd, &e);
+    }
+}
+
+/* Without descriptors or memory, clients wait: the listener stays ready, and would be asked again
+ * at once. */
+static void stop_accepting(hpc_http *h)
+{
+    h->accept_ns = hpc_clock_ns() + TICK_MS * INT64_C(1000000);
+    watch_listeners(h, 0);
+}
+
+static void accept_again(hpc_http *h)
+{
+    if (h->accept_ns == 0 || hpc_clock_ns() < h->accept_ns) return;
+    h->accept_ns = 0;
+    watch_listeners(h, EPOLLIN);
+}
+
 static void accept_all(hpc_http *h, const hpc_listener *l)
 {
     for (int k = 0; k < ACCEPT_MOST; k++) { /* then clients that left free theirs */
@@ -112,6 +135,7 @@ static void accept_all(hpc_http *h, const hpc_listener *l)
         socklen_t n = sizeof a;
         int fd = accept4(l->fd, (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK) stop_accepting(h);
         if (fd < 0) return;
         admit_connection(h, fd, l, &a, n);
     }
@@ -172,6 +196,7 @@ static void end_slow(hpc_http *h)
 static void step(hpc_http *h)
 {
     struct epoll_event event[EVENTS];
+    accept_again(h);
     const int n = epoll_wait(h->epoll, event, EVENTS, TICK_MS);
     for (int k = 0; k < n; k++) {
         const uint64_t id = event[k].data.u64;

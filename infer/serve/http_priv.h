@@ -34,6 +34,7 @@ struct hpc_http {
     int64_t active;   /* requests between begin and end */
     int64_t quiet_ns; /* the end of the last request */
     bool draining;
+    int64_t accept_ns; /* connections are not accepted before that; 0: they are */
 };
 
 struct hpc_http_request {

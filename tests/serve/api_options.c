@@ -90,6 +90,24 @@ static void huge_time_limits_do_not_end_answers(void **state)
     close_fixture(f);
 }
 
+static void seeds_have_64_bits(void **state)
+{
+    static const char *const seeds[] = {"4294967295", "9007199254740993", "9223372036854775807"};
+    char body[160], expected[64];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+        snprintf(body, sizeof body, "{\"prompt\":\"int\",\"n_predict\":1,\"seed\":%s}", seeds[k]);
+        snprintf(expected, sizeof expected, "\"seed\":%s,", seeds[k]);
+        assert_non_null(strstr(ask(f, 200, "POST /completion", body), expected));
+    }
+    const char *text = ask(f, 200, "POST /completion",
+                           "{\"prompt\":\"int\",\"n_predict\":1,\"seed\":18446744073709551615}");
+    assert_null(strstr(text, "\"seed\":0,"));
+    assert_null(strstr(text, "\"seed\":-"));
+    close_fixture(f);
+}
+
 static void biases_have_a_limit(void **state)
 {
     hpc_buf body = {0};
@@ -412,6 +430,7 @@ int main(void)
         WITH_FOLDER(errors_name_the_key),
         WITH_FOLDER(values_without_effect_are_accepted),
         WITH_FOLDER(huge_time_limits_do_not_end_answers),
+        WITH_FOLDER(seeds_have_64_bits),
         WITH_FOLDER(biases_have_a_limit),
         WITH_FOLDER(long_prompt_names_both_sizes),
         WITH_FOLDER(stopping_word_is_the_one_that_came),

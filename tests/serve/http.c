@@ -7,8 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tests/serve/web.h"
 
@@ -116,16 +118,19 @@ static void serves_its_user_on_both_sockets(void **state)
 
 static void rejects_foreign_host_and_origin(void **state)
 {
-    static const char *const bad[] = {"Host: evil.example\r\n", "Host: localhost.evil.example\r\n",
-                                      "Host: localhost:1\r\n", "Host: localhost\r\n",
-                                      "Host: 127.0.0.1.evil.example\r\n"};
+    static const char *const bad[] = {"Host: evil.example\r\n",
+                                      "Host: localhost.evil.example\r\n",
+                                      "Host: localhost:\r\n",
+                                      "Host: localhost:80.evil.example\r\n",
+                                      "Host: 127.0.0.1.evil.example\r\n",
+                                      "Host: 127.0.0.2\r\n"};
     char headers[200];
     WEB_NEEDS_LIBRARY();
     fixture *f = open_fixture(state, defaults);
     const int port = hpc_http_port(f->w.h);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_int_equal(web_ask_on(f->reply, web_connect_tcp(port), "GET /now", bad[k], ""), 403);
-    assert_non_null(strstr(f->reply, "the address that --http names"));
+    assert_non_null(strstr(f->reply, "the numeric address of the server"));
     assert_int_equal(web_ask_on(f->reply, web_connect(&f->w), "GET /now",
                                 LOCAL "Origin: https://evil.example\r\n", ""),
                      403);
@@ -135,8 +140,61 @@ static void rejects_foreign_host_and_origin(void **state)
     snprintf(headers, sizeof headers, "Host: localhost:%d\r\nOrigin: http://localhost:%d\r\n", port,
              port);
     assert_int_equal(web_ask_on(f->reply, web_connect_tcp(port), "GET /now", headers, ""), 200);
+    assert_int_equal(web_ask_on(f->reply, web_connect_tcp(port), "GET /now",
+                                "Host: localhost:9000\r\nOrigin: http://localhost:9001\r\n", ""),
+                     403);
     assert_int_equal(web_ask_on(f->reply, web_connect(&f->w), "GET /now", "", ""), 400);
     close_fixture(f);
+}
+
+/* As through ssh -L 9000:127.0.0.1:8012. */
+static void names_of_this_machine_may_have_another_port(void **state)
+{
+    static const char *const good[] = {"Host: localhost:9000\r\n", "Host: localhost\r\n",
+                                       "Host: 127.0.0.1:1\r\n", "Host: [::1]:9000\r\n",
+                                       "Host: localhost:9000\r\nOrigin: http://localhost:9000\r\n"};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state, defaults);
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++)
+        assert_int_equal(
+            web_ask_on(f->reply, web_connect_tcp(hpc_http_port(f->w.h)), "GET /now", good[k], ""),
+            200);
+    close_fixture(f);
+}
+
+/* A server on all addresses: each client names the one that it reached. */
+static void wildcard_address_serves_the_address_that_was_reached(void **state)
+{
+    web w = {.o = defaults};
+    char *reply = malloc(WEB_REPLY);
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    static const struct {
+        const char *headers;
+        int status;
+    } cases[] = {{"Host: 127.0.0.2:9\r\n", 200},
+                 {"Host: 127.0.0.3:9\r\n", 403},
+                 {"Host: node17:9\r\n", 403},
+                 {"Host: 0.0.0.0:9\r\n", 403}};
+    WEB_NEEDS_LIBRARY();
+    (void)state;
+    w.o.library = hpc_test_built(w.library, "hpccoder-microhttpd.so");
+    w.o.address = "0.0.0.0";
+    w.o.token = "secret-token";
+    w.o.handle = handle;
+    test_ok(hpc_http_open(&w.h, &w.o));
+    assert_int_equal(pthread_create(&w.thread, NULL, web_run, &w), 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char headers[160];
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        a.sin_port = htons((uint16_t)hpc_http_port(w.h));
+        inet_pton(AF_INET, "127.0.0.2", &a.sin_addr);
+        assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+        snprintf(headers, sizeof headers, "%sAuthorization: Bearer secret-token\r\n",
+                 cases[k].headers);
+        assert_int_equal(web_ask_on(reply, fd, "GET /now", headers, ""), cases[k].status);
+    }
+    web_close(&w);
+    free(reply);
 }
 
 static void requires_the_token(void **state)
@@ -395,6 +453,37 @@ static void connections_beyond_the_limit_get_503(void **state)
     close_fixture(f);
 }
 
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The client waits, and the server does not ask again and again. */
+static void server_without_descriptors_waits(void **state)
+{
+    const struct timespec pause = {0, 500 * 1000000L};
+    struct rlimit before, few;
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state, defaults);
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    strcpy(a.sun_path, f->w.path);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), least = dup(fd);
+    close(least); /* the next descriptor is this one */
+    few = (struct rlimit){.rlim_cur = (rlim_t)least, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    const int64_t begin = cpu_ns();
+    nanosleep(&pause, NULL);
+    const int64_t used = cpu_ns() - begin;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(used < 100 * (int64_t)1000000);
+    assert_int_equal(web_ask_on(f->reply, fd, "GET /now", LOCAL, ""), 200);
+    close_fixture(f);
+}
+
 /* ---- clients that leave --------------------------------------------------------------------- */
 
 static void notices_clients_that_leave(void **state)
@@ -550,22 +639,26 @@ static void reads_addresses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_FOLDER(serves_its_user_on_both_sockets),
-                                       WITH_FOLDER(rejects_foreign_host_and_origin),
-                                       WITH_FOLDER(requires_the_token),
-                                       WITH_FOLDER(token_file_must_be_private),
-                                       WITH_FOLDER(rejects_another_user),
-                                       WITH_FOLDER(rejects_another_user_that_has_left),
-                                       WITH_FOLDER(address_of_other_machines_needs_a_token),
-                                       WITH_FOLDER(limits_have_their_status),
-                                       WITH_FOLDER(slow_requests_get_408),
-                                       WITH_FOLDER(nonsense_gets_400),
-                                       WITH_FOLDER(connections_beyond_the_limit_get_503),
-                                       WITH_FOLDER(notices_clients_that_leave),
-                                       WITH_FOLDER(half_closed_clients_get_their_answer),
-                                       WITH_FOLDER(one_server_per_socket),
-                                       WITH_FOLDER(stop_waits_for_running_requests),
-                                       WITH_FOLDER(stop_waits_for_no_client),
-                                       WITH_FOLDER(reads_addresses)};
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(serves_its_user_on_both_sockets),
+        WITH_FOLDER(rejects_foreign_host_and_origin),
+        WITH_FOLDER(names_of_this_machine_may_have_another_port),
+        WITH_FOLDER(wildcard_address_serves_the_address_that_was_reached),
+        WITH_FOLDER(requires_the_token),
+        WITH_FOLDER(token_file_must_be_private),
+        WITH_FOLDER(rejects_another_user),
+        WITH_FOLDER(rejects_another_user_that_has_left),
+        WITH_FOLDER(address_of_other_machines_needs_a_token),
+        WITH_FOLDER(limits_have_their_status),
+        WITH_FOLDER(slow_requests_get_408),
+        WITH_FOLDER(nonsense_gets_400),
+        WITH_FOLDER(connections_beyond_the_limit_get_503),
+        WITH_FOLDER(server_without_descriptors_waits),
+        WITH_FOLDER(notices_clients_that_leave),
+        WITH_FOLDER(half_closed_clients_get_their_answer),
+        WITH_FOLDER(one_server_per_socket),
+        WITH_FOLDER(stop_waits_for_running_requests),
+        WITH_FOLDER(stop_waits_for_no_client),
+        WITH_FOLDER(reads_addresses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
