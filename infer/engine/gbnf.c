@@ -1,8 +1,8 @@
 /*
  * gbnf.c: states of a GBNF grammar as sets of stacks, computed when they are first reached.
  *
- * A stack is a node with the stack to return to. Stacks and sets are kept once each. A rule that
- * ends with a call leaves no stack behind, so that right recursion does not grow them.
+ * A stack is a node with the stack to return to. Stacks and sets are kept once each. A call
+ * at the end of a rule adds no stack, so that right recursion does not grow them.
  */
 #include "infer/engine/gbnf_priv.h"
 

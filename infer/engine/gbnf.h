@@ -2,8 +2,8 @@
  * gbnf.h: grammars in llama.cpp's GBNF, as automata over bytes.
  *
  * A grammar is compiled to nodes that take bytes, branch, and call rules. Its states are sets of
- * stacks of nodes. They are computed when they are first reached, so an automaton changes as it is
- * used: one thread at a time.
+ * stacks of nodes. They are computed when they are first reached, so use changes an automaton: one
+ * thread at a time.
  *
  * Not accepted: left recursion, and tokens of the vocabulary (<[7]>).
  */
@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct hpc_gbnf hpc_gbnf;
 
-/* HPC_E_ARG: it is no grammar, has no rule `root`, or is too large; the message has the line. */
+/* HPC_E_ARG: a syntax error, no rule `root`, or too large; the message has the line. */
 int hpc_gbnf_parse(hpc_gbnf **out, const char *text, size_t n);
 void hpc_gbnf_free(hpc_gbnf *g);
 

@@ -268,7 +268,7 @@ out:
     return rc;
 }
 
-/* * + ? {2,4} after the item, several too. */
+/* * + ? {2,4} after the item, at most REPEATS_NESTED of them. */
 static int read_repeats(int32_t *item, parsing *p)
 {
     int rc = HPC_OK;

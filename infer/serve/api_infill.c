@@ -187,7 +187,7 @@ static void ready(void *user, const char *text, size_t n)
     hpc_error_clear();
 }
 
-/* What was not sent yet. */
+/* The rest. */
 static int send_rest(streaming *x)
 {
     api_job *j = x->j;

@@ -152,28 +152,14 @@ static int check_empty(const hpc_json *o, const char *const *name)
     return HPC_OK;
 }
 
-static int check_absent(const hpc_json *o)
-{
-    static const char *const absent[] = {"grammar", "json_schema",         "lora",
-                                         "echo",    "post_sampling_probs", NULL};
-    const hpc_json *format = hpc_json_get(o, "response_format");
-    int rc = check_empty(o, absent);
-    if (rc < 0) return rc;
-    if (hpc_json_kind_of(format) == HPC_JSON_NULL) return HPC_OK;
-    if (hpc_json_kind_of(format) != HPC_JSON_OBJECT)
-        return hpc_fail(HPC_E_ARG, "\"response_format\" must be an object");
-    if (strcmp(api_text(format, "type"), "text") == 0) return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED, "\"response_format\" is not supported except "
-                                       "{\"type\": \"text\"}");
-}
-
 /* HPC_E_ARG or HPC_E_UNSUPPORTED: a key has the wrong type, or a value that is not served. */
 static int check(const hpc_json *o)
 {
+    static const char *const absent[] = {"lora", "echo", "post_sampling_probs", NULL};
     int rc = HPC_OK;
     for (const key *k = keys; k->name; k++) TRY(check_key(o, k));
     for (const neutral *x = numbers; x->name; x++) TRY(check_neutral(o, x));
-    TRY(check_absent(o));
+    TRY(check_empty(o, absent));
 out:
     return rc;
 }
@@ -181,7 +167,7 @@ out:
 /* Ollama's, and options that only the continuation of a text has. */
 static int check_format(const api_job *j)
 {
-    static const char *const ollama[] = {"format", "images", "system", "template", "context", NULL};
+    static const char *const ollama[] = {"images", "system", "template", "context", NULL};
     const api_ask *q = &j->ask;
     const int rc = q->format == API_OLLAMA ? check_empty(j->json, ollama) : HPC_OK;
     if (rc < 0 || !q->infill) return rc;
@@ -482,6 +468,7 @@ int api_option_read(api_job *j)
     fields = hpc_json_get(j->json, "response_fields");
     q->fields = hpc_json_kind_of(fields) == HPC_JSON_LIST && hpc_json_n(fields) > 0 ? fields : NULL;
     TRY(check_format(j));
+    TRY(api_grammar_read(j));
 out:
     return rc;
 }

@@ -138,7 +138,7 @@ out:
     return rc;
 }
 
-/* With `publishing`, which the closing of a document takes too. */
+/* With `publishing`, as the closing of a document. */
 static void show(lsp_server *s, const lsp_job *j, lsp_hints *found)
 {
     pthread_mutex_lock(&s->publishing);

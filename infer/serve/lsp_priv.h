@@ -188,7 +188,7 @@ void lsp_hints_release(lsp_hints *h);
 /* Hints are made for the text of now; their number. 0: out of memory. */
 int64_t lsp_hints_expect(lsp_server *s, const char *uri);
 /* The hints with that number replace those of the document, moved with the edits since. made NULL:
- * there are none. Takes them. False: the document was closed, replaced, or saved again. */
+ * the prediction failed. Takes them. False: the document was closed, replaced, or saved again. */
 bool lsp_hints_take(lsp_server *s, const char *uri, int64_t number, lsp_hints *made);
 /* Those that are expected, too. True: some were shown. */
 bool lsp_hints_drop(lsp_server *s, const char *uri);

@@ -31,7 +31,7 @@ static void wait_until(lsp_queue *q, int64_t ns)
     pthread_cond_timedwait(&q->changed, &q->lock, &t);
 }
 
-/* The first job that is due; NULL: *next is the time of the earliest one, 0 if there is none. */
+/* The first job that is due. NULL: *next is the time of the earliest one; 0: the queue is empty. */
 static lsp_job *take_due(lsp_queue *q, int64_t *next)
 {
     const int64_t now = hpc_clock_ns();

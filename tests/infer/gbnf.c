@@ -12,7 +12,7 @@
 #include "tests/support/expect.h"
 #include "tests/support/fault.h"
 
-/* 0: rejected; 1: it may go on; 2: it may end. */
+/* 0: rejected; 1: incomplete; 2: it may end. */
 static int judge(hpc_gbnf *g, const char *text, size_t n)
 {
     int32_t state = hpc_gbnf_start(g);

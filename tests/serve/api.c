@@ -103,6 +103,9 @@ static void tokens_and_text_give_the_same_completion(void **state)
     assert_string_equal(text, same);
     free(text);
     free(same);
+    assert_non_null(strstr(ask(f, 501, "POST /v1/embeddings", "{\"input\":\"a\"}"),
+                           "\"type\":\"not_supported_error\""));
+    ask(f, 501, "POST /embedding", "{\"content\":\"a\"}");
     ask(f, 400, "POST /detokenize", "{\"tokens\":[-1]}");
     close_fixture(f);
 }

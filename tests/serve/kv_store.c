@@ -244,7 +244,7 @@ static void other_files_and_lost_ones_do_no_harm(void **state)
     hpc_kv_store_close(s);
 }
 
-/* The number in the name and in the file says where the tokens of the segment are. */
+/* The number in the name and in the file is the end of the segment in the tokens. */
 static void file_with_another_number_of_tokens_is_not_taken(void **state)
 {
     const text a = text_of(1);
