@@ -41,6 +41,8 @@ static const api_route api_routes[] = {
     {"POST", "/v1/completions", .work = api_generate, .format = API_OPENAI},
     {"POST", "/v1/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
     {"POST", "/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
+    {"POST", "/v1/chat/completions/input_tokens", .work = api_count_tokens, .chat = true},
+    {"POST", "/chat/completions/input_tokens", .work = api_count_tokens, .chat = true},
     {"POST", "/apply-template", .work = api_apply_template},
     {"POST", "/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},
     {"POST", "/v1/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},

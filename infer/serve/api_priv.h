@@ -207,6 +207,7 @@ int api_chat_read(api_job *j);
 /* Tokens that end a turn, API_CHAT_ENDS at most. */
 int64_t api_chat_ends(const int32_t **end, const hpc_api *a);
 int api_apply_template(api_job *j);
+int api_count_tokens(api_job *j); /* of the rendered messages */
 /* ---- our own (api_own.c) ---- */
 int api_pragma(api_job *j);
 int api_perf(api_job *j);

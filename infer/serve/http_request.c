@@ -114,7 +114,7 @@ void hpc_http_begin(hpc_http_request *r, const char *type)
 void hpc_http_add(hpc_http_request *r, const void *data, size_t n)
 {
     pthread_mutex_lock(&r->lock);
-    hpc_buf_add(&r->out, data, n);
+    if (!r->gone) hpc_buf_add(&r->out, data, n);
     if (r->out.failed < 0 || r->out.n - r->sent > OUT_MOST)
         __atomic_store_n(&r->gone, true, __ATOMIC_RELEASE);
     wake(r);

@@ -173,6 +173,21 @@ static void notices_clients_that_leave(void **state)
     }
 }
 
+static void client_that_does_not_read_is_gone(void **state)
+{
+    static char piece[1 << 20];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state, defaults);
+    int fd = web_connect(&f->w), n = 0;
+    web_say(fd, "GET /stream HTTP/1.1\r\n" LOCAL "\r\n");
+    hpc_http_request *r = wait_for_request(f);
+    for (; !hpc_http_is_gone(r) && n < 64; n++) hpc_http_add(r, piece, sizeof piece);
+    assert_in_range(n, 16, 40);
+    close(fd);
+    wait_until_gone(f);
+    close_fixture(f);
+}
+
 static void half_closed_clients_get_their_answer(void **state)
 {
     WEB_NEEDS_LIBRARY();
@@ -308,6 +323,7 @@ int main(void)
                                        WITH_FOLDER(connections_beyond_the_limit_get_503),
                                        WITH_FOLDER(server_without_descriptors_waits),
                                        WITH_FOLDER(notices_clients_that_leave),
+                                       WITH_FOLDER(client_that_does_not_read_is_gone),
                                        WITH_FOLDER(half_closed_clients_get_their_answer),
                                        WITH_FOLDER(one_server_per_socket),
                                        WITH_FOLDER(stop_waits_for_running_requests),
