@@ -6,8 +6,8 @@
 # that a vocabulary has words with their space, so they need a TEXT_MODEL, such as SmolLM2 as GGUF.
 #
 # Not in the list: tests that expect the text or the token numbers of stories260K or of its template,
-# tools, embeddings, images, the web page, and CORS. This server answers foreign origins with 403.
-# Chats use a short template.
+# tools, embeddings, images, the web page, CORS, and the number of batches of a prompt: this server
+# cuts prompts by time. It answers foreign origins with 403. Chats use a short template.
 #
 # HPCCODER  the program (build/release/hpccoder)
 # PYTHON    an interpreter with pytest, filelock, openai, prometheus_client, requests and wget
@@ -60,7 +60,7 @@ ignore_eos='test_ignore_eos_populates_logit_bias test_ignore_eos_false_no_logit_
 chat='test_completion_with_response_format test_completion_with_json_schema
 test_completion_with_grammar test_completion_with_invalid_grammar test_invalid_chat_completion_req
 test_chat_completion_with_timings_per_token test_logprobs test_logprobs_stream test_logit_bias
-test_context_size_exceeded test_context_size_exceeded_stream test_return_progress
+test_context_size_exceeded test_context_size_exceeded_stream
 test_chat_completions_multiple_choices test_chat_completions_token_count'
 cat >"$folder/chat.jinja" <<'END'
 {% for m in messages %}<|{{ m.role }}|>
