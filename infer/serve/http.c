@@ -27,6 +27,11 @@ http_connection *http_connection_of(hpc_http *h, int fd)
     return NULL;
 }
 
+int64_t http_receive_by(const hpc_http *h, const http_connection *c)
+{
+    return hpc_clock_ns() + (int64_t)((c->half ? h->o.half_seconds : h->o.receive_seconds) * 1e9);
+}
+
 void http_turn_away(int fd, int status, const char *reason, const char *text)
 {
     char block[4096];
@@ -154,6 +159,14 @@ static bool has_left(const http_connection *c, uint32_t events)
     return !p.known || !p.attached;
 }
 
+/* The library does not notice the end of a request that is incomplete. */
+static void note_half(const hpc_http *h, http_connection *c)
+{
+    const bool receives = !c->request || c->receive_by_ns != 0;
+    c->half = true;
+    if (receives) c->receive_by_ns = http_receive_by(h, c);
+}
+
 static void notice(hpc_http *h, uint64_t id, uint32_t events)
 {
     hpc_http_request *r = NULL;
@@ -161,7 +174,9 @@ static void notice(hpc_http *h, uint64_t id, uint32_t events)
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
-        if (c->id != id || !c->request || !has_left(c, events)) continue;
+        if (c->id != id) continue;
+        if (events & EPOLLRDHUP) note_half(h, c);
+        if (!c->request || !has_left(c, events)) continue;
         r = c->request;
         hpc_http_keep(r);
     }
@@ -174,14 +189,18 @@ static void notice(hpc_http *h, uint64_t id, uint32_t events)
 /* The library closes the connection when it sees that the descriptor was shut down. */
 static void end_slow(hpc_http *h)
 {
-    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
-                               "Content-Length: 0\r\n\r\n";
+#define EMPTY "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    static const char slow[] = "HTTP/1.1 408 Request Timeout" EMPTY;
+    static const char part[] = "HTTP/1.1 400 Bad Request" EMPTY;
     const int64_t now = hpc_clock_ns();
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
         if (c->id == 0 || c->receive_by_ns == 0 || c->receive_by_ns > now) continue;
-        (void)!send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        const char *text = c->half ? part : slow;
+        /* The client may have its last answer, and wants no other. */
+        if (!c->half || !c->begun || c->request)
+            (void)!send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
         shutdown(c->fd, SHUT_RDWR);
         c->receive_by_ns = 0;
         if (!c->waits) continue;

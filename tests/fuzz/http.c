@@ -68,6 +68,7 @@ static server *open_server(void)
     o.library = s->library;
     o.unix_path = s->path;
     o.token = "secret-token";
+    o.half_seconds = 0.01;
     o.body_bytes = 4096;
     o.header_bytes = 8192;
     o.handle = handle;

@@ -213,6 +213,32 @@ static void half_closed_clients_get_their_answer(void **state)
     }
 }
 
+/* The rest of a request cannot come. */
+static void half_closed_clients_with_a_part_are_not_kept(void **state)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } cases[] = {{"POST ", 400},
+                 {"GET /now HTTP/1.1\r\nHost: local", 400},
+                 {"POST /now HTTP/1.1\r\n" LOCAL "Content-Length: 9\r\n\r\n{}", 400},
+                 {"GET /now HTTP/1.1\r\n" LOCAL "\r\n", 200},
+                 {"GET /now HTTP/1.1\r\n" LOCAL "\r\nGET /now HTT", 200}};
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state, defaults);
+    const int64_t begin = hpc_clock_ns();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int fd = web_connect(&f->w);
+        web_say(fd, cases[k].text);
+        shutdown(fd, SHUT_WR);
+        assert_int_equal(web_status(web_read(f->reply, fd, NULL)), cases[k].status);
+        assert_null(strstr(f->reply + 1, "HTTP/1.1 4"));
+        close(fd);
+    }
+    assert_true(hpc_clock_ns() - begin < 20 * (int64_t)1000000000);
+    close_fixture(f);
+}
+
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
 static void one_server_per_socket(void **state)
@@ -325,6 +351,7 @@ int main(void)
                                        WITH_FOLDER(notices_clients_that_leave),
                                        WITH_FOLDER(client_that_does_not_read_is_gone),
                                        WITH_FOLDER(half_closed_clients_get_their_answer),
+                                       WITH_FOLDER(half_closed_clients_with_a_part_are_not_kept),
                                        WITH_FOLDER(one_server_per_socket),
                                        WITH_FOLDER(stop_waits_for_running_requests),
                                        WITH_FOLDER(stop_waits_for_no_client),
