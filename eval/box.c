@@ -6,9 +6,10 @@
  */
 #include "eval/box.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ARGUMENTS = 64 };
@@ -83,14 +84,17 @@ static int check_sandbox(const hpc_eval_box *b)
     return rc;
 }
 
-/* Also writable for the user of the sandbox. */
-static int open_folder(const char *path)
+/* Nobody else may write what is built and run there. */
+static int give(const char *path)
+{
+    if (geteuid() != 0 || chown(path, HPC_PROC_NOBODY, HPC_PROC_NOBODY) == 0) return HPC_OK;
+    return hpc_fail_os(HPC_E_IO, "cannot change the owner of %s", path);
+}
+
+int hpc_eval_box_mkdir(const char *path)
 {
     int rc = hpc_file_mkdir(path);
-
-    if (rc >= 0 && chmod(path, 0777) != 0)
-        rc = hpc_fail(HPC_E_IO, "cannot change the mode of %s", path);
-    return rc;
+    return rc < 0 ? rc : give(path);
 }
 
 int hpc_eval_box_open(hpc_eval_box **out, const char *tmp, bool is_unsafe)
@@ -101,9 +105,11 @@ int hpc_eval_box_open(hpc_eval_box **out, const char *tmp, bool is_unsafe)
     if (rc < 0) return rc;
     b->is_unsafe = is_unsafe;
     b->arena = hpc_arena_create(0);
-    if (b->arena) b->folder = hpc_arena_text(b->arena, "%s/hpccoder-eval-%ld", tmp, (long)getpid());
-    if (!b->folder) TRY(HPC_E_NOMEM);
-    TRY(open_folder(b->folder));
+    char *folder = b->arena ? hpc_arena_text(b->arena, "%s/hpccoder-eval-XXXXXX", tmp) : NULL;
+    if (!folder) TRY(HPC_E_NOMEM);
+    if (!mkdtemp(folder)) TRY(hpc_fail_os(HPC_E_IO, "cannot create a folder in %s", tmp));
+    b->folder = folder;
+    TRY(give(folder));
     if (!is_unsafe) TRY(check_sandbox(b));
     *out = b;
     b = NULL;

@@ -30,6 +30,8 @@ typedef struct hpc_eval_box hpc_eval_box; /* a scratch folder, and how commands 
 int hpc_eval_box_open(hpc_eval_box **out, const char *tmp, bool is_unsafe);
 void hpc_eval_box_close(hpc_eval_box *b); /* removes the scratch folder; NULL is fine */
 const char *hpc_eval_box_folder(const hpc_eval_box *b);
+/* A folder below it, unless it exists, in which commands can write. */
+int hpc_eval_box_mkdir(const char *path);
 
 typedef struct hpc_eval_command {
     const char *const *argv;

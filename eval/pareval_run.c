@@ -185,8 +185,7 @@ int hpc_pareval_judge(hpc_pareval_verdict *out, const hpc_pareval_runner *r,
     *out = (hpc_pareval_verdict){.seconds = NAN, .best = NAN};
     if (!x) return hpc_fail(HPC_E_UNSUPPORTED, "%s is not built here", t->model);
     snprintf(folder, sizeof folder, "%s/candidate", hpc_eval_box_folder(r->box));
-    TRY(hpc_file_mkdir(folder));
-    if (chmod(folder, 0777) != 0) TRY(hpc_fail(HPC_E_IO, "cannot change the mode of %s", folder));
+    TRY(hpc_eval_box_mkdir(folder));
     TRY(write_source(folder, t, text));
     TRY(build(out, r, t, x, folder));
     if (out->built) TRY(run(out, r, x, folder));

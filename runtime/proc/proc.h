@@ -29,6 +29,8 @@ typedef enum hpc_counter {
 /* True if the counter is available: many virtual machines and containers have none. */
 bool hpc_proc_counts(hpc_counter c);
 
+enum { HPC_PROC_NOBODY = 65534 }; /* user and group without rights */
+
 typedef struct hpc_proc_options {
     const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
     const char *const *environment; /* "A=b", NULL-terminated; NULL: PATH, HOME and LANG=C only */
@@ -41,7 +43,7 @@ typedef struct hpc_proc_options {
     size_t output_bytes; /* kept of each stream; the rest is discarded */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
-    bool unprivileged;   /* if we are root: run as user and group 65534 */
+    bool unprivileged;   /* if we are root: run as HPC_PROC_NOBODY */
     int64_t space_bytes; /* in the sandbox: of /tmp and of /dev/shm; its root and /dev become
                             read-only; 0: no limit */
     const int *stop;     /* atomic; not 0: end the child as at the time limit; NULL: never */

@@ -134,10 +134,10 @@ static void split(pid_t caller)
 /* False if root cannot give up its rights. */
 static bool drop_rights(bool wanted)
 {
-    enum { NOBODY = 65534 };
+    const uid_t user = HPC_PROC_NOBODY;
     if (!wanted || geteuid() != 0) return true;
-    return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-           setresuid(NOBODY, NOBODY, NOBODY) == 0;
+    return setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 &&
+           setresuid(user, user, user) == 0;
 }
 
 static void become(const proc_command *c, const hpc_proc_options *o, const ends *e, pid_t caller)

@@ -254,7 +254,8 @@ static void adapters_are_merged(void **state)
     char path[PATH_MAX], dir[PATH_MAX];
     hpc_weights *a, *b;
     hpc_model_config c = fixture("llama_grouped", NULL), plain = c;
-    c.adapter = (hpc_adapter_config){3, 6, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    c.adapter = (hpc_adapter_config){
+        .rank = 3, .alpha = 6, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
     hpc_weights_save_options o = {.dtype = HPC_F32, .read = draw};
     hpc_gguf_options g = {.dtype = HPC_F32, .read = draw};
     test_ok(hpc_weights_save(hpc_test_path(dir, *state, "a"), &c, &o));

@@ -30,7 +30,8 @@ static hpc_model_config kind_at(int i)
     if (i >= 2) c.head = HPC_HEAD_CLASSES, c.classes = 3;
     if (i >= 3) c.head = HPC_HEAD_PAIRS;
     if (i == 1 || i == 4)
-        c.adapter = (hpc_adapter_config){2, 4, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+        c.adapter = (hpc_adapter_config){
+            .rank = 2, .alpha = 4, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
     c.dropout = 0.2;
     return c;
 }

@@ -75,7 +75,8 @@ static void classes(void **state)
 static void adapters(void **state)
 {
     job *j = start(*state, HPC_OPT_ADAMW, NULL);
-    j->o.model.adapter = (hpc_adapter_config){2, 4, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    j->o.model.adapter = (hpc_adapter_config){
+        .rank = 2, .alpha = 4, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
     as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
