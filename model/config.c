@@ -13,6 +13,16 @@ int64_t hpc_model_config_head_dim(const hpc_model_config *c)
     return c->head_dim > 0 ? c->head_dim : c->heads > 0 ? c->hidden / c->heads : 0;
 }
 
+int64_t hpc_model_config_window(const hpc_model_config *c, int64_t layer)
+{
+    return c->window_period > 0 && (layer + 1) % c->window_period == 0 ? 0 : c->window;
+}
+
+bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer)
+{
+    return c->position == HPC_ROTARY && !(c->rope_period > 0 && (layer + 1) % c->rope_period == 0);
+}
+
 static int check_sizes(const hpc_model_config *c)
 {
     const struct {
@@ -50,6 +60,10 @@ static int check_heads(const hpc_model_config *c)
     if (c->window < 0)
         TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 means no window",
                      (long long)c->window));
+    if (c->window_period < 0 || c->rope_period < 0)
+        TRY(hpc_fail(HPC_E_ARG, "%s-period=%lld is negative; 0 means that all layers are alike",
+                     c->window_period < 0 ? "window" : "rope",
+                     (long long)(c->window_period < 0 ? c->window_period : c->rope_period)));
 out:
     return rc;
 }
@@ -80,6 +94,9 @@ static int check_positions(const hpc_model_config *c)
         return hpc_fail(HPC_E_ARG, "unknown kind of positions %d", c->position);
     if (!(c->rope.theta > 1 && isfinite(c->rope.theta)))
         return hpc_fail(HPC_E_ARG, "rope theta=%g must be above 1", c->rope.theta);
+    if (c->rope.local_theta != 0 && !(c->rope.local_theta > 1 && isfinite(c->rope.local_theta)))
+        return hpc_fail(HPC_E_ARG, "rope local-theta=%g must be above 1, or 0",
+                        c->rope.local_theta);
     if (!(c->rope.share > 0 && c->rope.share <= 1))
         return hpc_fail(HPC_E_ARG, "rope share=%g must be in (0, 1]", c->rope.share);
     int64_t turned = (int64_t)((double)d * c->rope.share);
@@ -106,6 +123,28 @@ static int check_kinds(const hpc_model_config *c)
     const hpc_dtype_info *info = hpc_dtype_get(c->dtype);
     if (!info->real || info->quantised || info->held != c->dtype)
         return hpc_fail(HPC_E_ARG, "dtype=%s: expected f32, bf16, f16 or f64", info->name);
+    return HPC_OK;
+}
+
+static int check_factors(const hpc_model_config *c)
+{
+    const struct {
+        const char *key;
+        double value;
+    } all[] = {{"embed-scale", c->embed_scale},       {"attention-scale", c->attention_scale},
+               {"residual-scale", c->residual_scale}, {"logit-scale", c->logit_scale},
+               {"attention-cap", c->attention_cap},   {"logit-cap", c->logit_cap}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (!(all[k].value >= 0 && isfinite(all[k].value)))
+            return hpc_fail(HPC_E_ARG, "%s=%g must be at least 0", all[k].key, all[k].value);
+    if (c->norm_place < HPC_NORM_BEFORE || c->norm_place > HPC_NORM_AROUND)
+        return hpc_fail(HPC_E_ARG, "unknown place of norms %d", c->norm_place);
+    if (c->qk_norm < HPC_QK_PLAIN || c->qk_norm > HPC_QK_WHOLE)
+        return hpc_fail(HPC_E_ARG, "unknown norm of q and k %d", c->qk_norm);
+    if (c->norm != HPC_RMS && (c->norm_place != HPC_NORM_BEFORE || c->qk_norm != HPC_QK_PLAIN))
+        return hpc_fail(HPC_E_ARG, "norms of q and k, and norms after layers, are RMS norms");
+    if (c->parallel && c->norm_place == HPC_NORM_AFTER)
+        return hpc_fail(HPC_E_ARG, "parallel layers have norms before them");
     return HPC_OK;
 }
 
@@ -164,6 +203,7 @@ int hpc_model_config_check(const hpc_model_config *c)
     TRY(check_heads(c));
     TRY(check_positions(c));
     TRY(check_kinds(c));
+    TRY(check_factors(c));
     TRY(check_head(c));
     TRY(check_adapter(c));
 out:
@@ -205,11 +245,13 @@ double hpc_model_config_flops(const hpc_model_config *c, int64_t length)
 {
     counts n = count_all(c);
     hpc_model_tensor embed;
-    double keys = (double)length / 2, window = (double)c->window;
-    if (c->window > 0 && c->window < length) keys = window - window * window / (2 * (double)length);
+    double keys = 0, window = (double)c->window; /* keys: sum over layers */
+    for (int64_t k = 0; k < c->layers; k++) {
+        bool local = hpc_model_config_window(c, k) > 0 && c->window < length;
+        keys += local ? window - window * window / (2 * (double)length) : (double)length / 2;
+    }
     if (c->tied && c->head == HPC_HEAD_TOKENS && model_tensor_at(&embed, c, HPC_PART_EMBED, -1, 0))
         *(embed.trainable ? &n.trained : &n.frozen) += model_tensor_n(&embed);
     double width = (double)(c->heads * hpc_model_config_head_dim(c));
-    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen +
-           12.0 * (double)c->layers * width * keys;
+    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen + 12.0 * width * keys;
 }

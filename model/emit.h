@@ -19,6 +19,8 @@ typedef struct hpc_model_io {
     hpc_value pooled;  /* i32[S] or [S/2,2]: rows that a class head reads, -1: unused; else NONE */
     hpc_value classes; /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
     hpc_value freq;    /* rotary frequencies, state; NONE with learned positions */
+    hpc_value
+        local_freq;    /* those of layers with a window; NONE if they have no base of their own */
     hpc_value step;    /* i32: step number, read by dropout and by the optimizer update */
     hpc_value first;   /* i64: index of the first token within the step, for dropout; else NONE */
     hpc_value kv_rows; /* i32: rows of repeated keys and values (hpc_model_kv_rows); else NONE */

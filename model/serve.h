@@ -36,6 +36,7 @@ typedef struct hpc_serve_io {
     hpc_value len, pages;            /* i32[S], [S,pages]: total tokens, and their pages */
     hpc_value output, output_n;      /* i32[R]: tokens to compute logits for */
     hpc_value freq;                  /* rotary frequencies, state; NONE with learned ones */
+    hpc_value local_freq;            /* the same as in emit.h */
     hpc_value logits;                /* [R,vocab], kept */
 } hpc_serve_io;
 

@@ -240,13 +240,18 @@ static int add(loading *l, const hpc_model_tensor *t)
 
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c)
 {
-    hpc_value v = hpc_program_find(p, "rope.freq");
+    hpc_value v = hpc_program_find(p, "rope.freq"), local = hpc_program_find(p, "rope.local_freq");
     int64_t n = hpc_rope_frequencies_n(c);
+    int rc = HPC_OK;
     if (n == 0) return HPC_OK;
     float *x = hpc_alloc((size_t)n, sizeof *x);
     if (!x) return HPC_E_NOMEM;
     hpc_rope_frequencies(x, c);
-    int rc = hpc_exec_write(e, 0, v, x, (size_t)n * sizeof *x);
+    TRY(hpc_exec_write(e, 0, v, x, (size_t)n * sizeof *x));
+    if (local < 0) goto out;
+    hpc_rope_local_frequencies(x, c);
+    TRY(hpc_exec_write(e, 0, local, x, (size_t)n * sizeof *x));
+out:
     hpc_free(x);
     return rc;
 }

@@ -6,7 +6,7 @@ here=$(dirname "$0")
 model=${XDG_DATA_HOME:-$HOME/.local/share}/hpccoder/models/hpc-135m.packed
 if ! sh "$here/../recipes/install.sh" "$1"; then
     echo "the default model cannot be installed; this demo uses the pilot"
-    model=$here/pilot.gguf
+    model=$here/../share/pilot.gguf
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -314,5 +314,6 @@ void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_typ
     const hpc_step_start *s = start_of(io, v);
     memset(out, 0, (size_t)elements(t) * sizeof *out);
     if (v == io->model.freq) hpc_rope_frequencies(out, c);
+    if (v == io->model.local_freq) hpc_rope_local_frequencies(out, c);
     if (s) begin(out, s, t);
 }

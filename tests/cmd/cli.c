@@ -212,7 +212,7 @@ static void the_installed_model_is_the_default(void **state)
 {
     char path[PATH_MAX], pilot[PATH_MAX], folder[PATH_MAX];
     const hpc_test_folder *f = *state;
-    assert_non_null(realpath("pilot/pilot.gguf", pilot));
+    assert_non_null(realpath("share/pilot.gguf", pilot));
     setenv("XDG_DATA_HOME", f->root, 1);
     wants("info --json", 0);
     assert_non_null(strstr(o.out, "/pilot.gguf\""));
@@ -223,9 +223,9 @@ static void the_installed_model_is_the_default(void **state)
     assert_non_null(strstr(o.out, "models/hpc-135m.packed"));
     wants("info --json", 0);
     assert_non_null(strstr(o.out, path));
-    setenv("HPCCODER_MODEL", "pilot/pilot.gguf", 1);
+    setenv("HPCCODER_MODEL", "share/pilot.gguf", 1);
     wants("info --json", 0);
-    assert_non_null(strstr(o.out, "\"model\": \"pilot/pilot.gguf\""));
+    assert_non_null(strstr(o.out, "\"model\": \"share/pilot.gguf\""));
     unsetenv("HPCCODER_MODEL");
     unsetenv("XDG_DATA_HOME");
 }
