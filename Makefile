@@ -163,7 +163,7 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 
 include tests/tests.mk
 
-demo: deps ## build: install packages, build, and complete a function with the model that ships
+demo: deps ## build: install packages, build, and show a completion, directives and a prediction
 	@$(MAKE) all
 	@sh pilot/demo.sh $(B)/hpccoder
 

@@ -109,8 +109,8 @@ const hpc_option complete_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, model),
      .argument = "DIR|FILE.gguf|FILE.packed",
-     .help = "Model to complete with. Default: $HPCCODER_MODEL, or the model that comes with the "
-             "program."},
+     .help = "Model to complete with. Default: $HPCCODER_MODEL, then the model of `make model`, "
+             "then the one that comes with the program."},
     {.name = "passages",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, passages),

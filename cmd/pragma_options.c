@@ -88,8 +88,8 @@ const hpc_option pragma_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(pragma_options, model),
      .argument = "DIR|FILE.gguf|FILE.packed",
-     .help = "Model for --rank, which this option implies. Default: pragma.gguf, which comes with "
-             "the program."},
+     .help = "Model for --rank, which this option implies. Default: the model of `make model`, "
+             "then pragma.gguf, which comes with the program."},
     {.name = "build",
      .kind = HPC_TEXT,
      .offset = offsetof(pragma_options, build),

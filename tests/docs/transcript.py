@@ -78,6 +78,7 @@ class Scratch:
                if not name.startswith(("HPCCODER", "HPC_", "MAKE", "MFLAGS", "GIT_", "CMOCKA"))}
         env.update(HPC_DOCS_CHECK="1", GIT_CONFIG_GLOBAL=self.config, COLUMNS="80",
                    LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1",
+                   XDG_DATA_HOME="/nonexistent",
                    PATH=os.path.join(self.tree, self.inside) + os.pathsep + env["PATH"])
         return env
 
