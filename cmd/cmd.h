@@ -68,8 +68,10 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s);
 int hpc_cmd_find(char *out, const char *name);
 /* The path of the model that `make model` installed in the user's data folder, or "". */
 int hpc_cmd_find_installed(char out[PATH_MAX]);
-/* The path of the requested model. If none is requested (NULL, ""), that of the installed model, or
- * else of `name`, which comes with the program. HPC_E_ARG: it does not exist, or is not a model. */
+/* The path of the requested model. If none is requested (NULL, ""), that of `name`, which comes
+ * with the program; the installed model replaces the pilot. HPC_E_ARG: it does not exist, or is not
+ * a model. */
+#define HPC_CMD_PILOT "pilot.gguf"
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
 /* The folder for temporary files: $TMPDIR or /tmp. */
 const char *hpc_cmd_scratch(void);

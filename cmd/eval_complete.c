@@ -83,7 +83,7 @@ static int run(void *options, int argc, char **argv)
     if (argc <= first)
         return hpc_fail(HPC_E_ARG, "name %sthe files or folders with held-out code; see --help",
                         o->server ? "" : "a model, and ");
-    if (!o->server) TRY(hpc_cmd_find_model(model, argv[0], "pilot.gguf"));
+    if (!o->server) TRY(hpc_cmd_find_model(model, argv[0], HPC_CMD_PILOT));
     TRY(open_log(&log, o, argc, argv, given));
     TRY(fill(o, log, o->server ? NULL : model, argc - first, argv + first, given));
     TRY(hpc_cmd_eval_report(&hpc_eval_suite_complete, log, &o->c));

@@ -82,7 +82,7 @@ static int run(void *options, int argc, char **argv)
     char model[PATH_MAX] = "";
     int rc;
     TRY(check(o, argc, argv));
-    if (o->model) TRY(hpc_cmd_find_model(model, o->model, "pilot.gguf"));
+    if (o->model) TRY(hpc_cmd_find_model(model, o->model, HPC_CMD_PILOT));
     TRY(hpc_cmd_eval_open(&log, &hpc_cmd_eval_pareval, o, &o->c, NULL, 0));
     TRY(judge(o, log, o->model ? model : NULL));
     TRY(hpc_cmd_eval_report(&hpc_eval_suite_pareval, log, &o->c));

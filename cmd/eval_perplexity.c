@@ -42,7 +42,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     if (argc < 2)
         return hpc_fail(HPC_E_ARG, "name a model, and the files or folders to score; see --help");
-    TRY(hpc_cmd_find_model(model, argv[0], "pilot.gguf"));
+    TRY(hpc_cmd_find_model(model, argv[0], HPC_CMD_PILOT));
     TRY(hpc_cmd_eval_open(&log, &hpc_cmd_eval_perplexity, o, &o->c, (const char *const *)argv,
                           argc));
     TRY(score(o, log, model, argc - 1, argv + 1));

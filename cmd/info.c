@@ -162,7 +162,7 @@ static int run(void *options, int argc, char **argv)
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     TRY(hpc_device_open(&d, NULL));
     int threads = hpc_device_about(d).threads;
-    if (hpc_cmd_find_model(model, getenv("HPCCODER_MODEL"), "pilot.gguf") < 0) {
+    if (hpc_cmd_find_model(model, getenv("HPCCODER_MODEL"), HPC_CMD_PILOT) < 0) {
         hpc_error_clear();
         snprintf(model, sizeof model, "none: name one with --model");
     }

@@ -138,7 +138,7 @@ static int run(void *options, int argc, char **argv)
     s.completion_checker = completion_checker;
     if (!o->no_complete) {
         const char *asked = o->model ? o->model : getenv("HPCCODER_MODEL");
-        if (hpc_cmd_find_model(model, asked, "pilot.gguf") < 0)
+        if (hpc_cmd_find_model(model, asked, HPC_CMD_PILOT) < 0)
             s.no_model = why_not(no_model, sizeof no_model, "completions");
         else
             s.engine.model = model;

@@ -216,7 +216,8 @@ int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name)
     struct stat st;
     int rc = HPC_OK;
     if (!asked || !*asked) {
-        TRY(hpc_cmd_find_installed(out));
+        *out = '\0';
+        if (strcmp(name, HPC_CMD_PILOT) == 0) TRY(hpc_cmd_find_installed(out));
         if (!*out) TRY(hpc_cmd_find(out, name));
         if (!*out)
             rc = hpc_fail(
