@@ -167,6 +167,9 @@ demo: deps ## build: install packages, build, and complete a function with the m
 	@$(MAKE) all
 	@sh pilot/demo.sh $(B)/hpccoder
 
+model: all ## build: install the default model in the user's data folder; pip gets its base
+	@sh recipes/install.sh $(B)/hpccoder
+
 deps: ## build: install the packages that the build needs
 	@sh config.sh --install build peer
 deps-check: ## build: the same, and those that the tests need
@@ -198,5 +201,5 @@ ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 endif
 .DEFAULT_GOAL := all
-.PHONY: all objects demo deps deps-check deps-lint lint lint-run format install clean help force
+.PHONY: all model objects demo deps deps-check deps-lint lint lint-run format install clean help force
 .SECONDARY .DELETE_ON_ERROR:

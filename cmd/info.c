@@ -2,6 +2,8 @@
  * info.c: `hpccoder info`: the features of this build and of this machine.
  */
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -53,13 +55,14 @@ static const char *const compiler =
     "gcc " __VERSION__;
 #endif
 
-static void put_json(hpc_buf *out, int threads)
+static void put_json(hpc_buf *out, int threads, const char *model)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "version", HPC_VERSION);
     hpc_json_put_text(&w, "compiler", compiler);
     hpc_json_put_int(&w, "threads", threads);
+    hpc_json_put_text(&w, "model", model);
     hpc_json_open(&w, "backends", '[');
     for (const char *const *b = hpc_device_backends(); *b; b++) hpc_json_put_text(&w, NULL, *b);
     hpc_json_close(&w, ']');
@@ -129,7 +132,7 @@ static void put_feature(hpc_table *t, const feature *f)
         hpc_table_cell(t, "no: program %s is not in PATH; install %s", f->program, f->package);
 }
 
-static int put_text(hpc_buf *out, int threads)
+static int put_text(hpc_buf *out, int threads, const char *model)
 {
     static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
     hpc_table t = {.column = columns, .columns = 2};
@@ -139,6 +142,8 @@ static int put_text(hpc_buf *out, int threads)
     TRY(put_list(&t, "instruction sets", hpc_device_isas()));
     hpc_table_cell(&t, "threads");
     hpc_table_cell(&t, "%d", threads);
+    hpc_table_cell(&t, "default model");
+    hpc_table_cell(&t, "%s", model);
     for (int k = 0; k < FEATURE_N; k++) put_feature(&t, &features[k]);
     hpc_table_cell(&t, "training on GPUs");
     hpc_table_cell(&t, "no: no GPU backend exists yet");
@@ -152,14 +157,19 @@ static int run(void *options, int argc, char **argv)
     const info_options *o = options;
     hpc_device *d = NULL;
     hpc_buf out = {0};
+    char model[PATH_MAX] = "";
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     TRY(hpc_device_open(&d, NULL));
     int threads = hpc_device_about(d).threads;
+    if (hpc_cmd_find_model(model, getenv("HPCCODER_MODEL"), "pilot.gguf") < 0) {
+        hpc_error_clear();
+        snprintf(model, sizeof model, "none: name one with --model");
+    }
     if (o->json)
-        put_json(&out, threads);
+        put_json(&out, threads, model);
     else
-        TRY(put_text(&out, threads));
+        TRY(put_text(&out, threads, model));
     TRY(hpc_cmd_print(&out));
 out:
     hpc_buf_release(&out);

@@ -15,8 +15,8 @@ const hpc_option serve_option_table[] = {
      .offset = offsetof(serve_options, http),
      .argument = "ADDR:PORT",
      .help = "Numeric TCP address to listen on, such as 127.0.0.1:8012. On loopback, only "
-             "processes of this user are served. Other addresses need --token-file, and "
-             "clients must name this address or localhost as Host."},
+             "processes of this user are served. Other addresses need --token-file. Clients "
+             "must name localhost or the numeric address of the server as Host."},
     {.name = "token-file",
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, token_file),

@@ -3,6 +3,7 @@
  * configuration: data, model and length of a run. train_options_optimizer.c continues it.
  */
 #include "cmd/cmd.h"
+#include "cmd/lora_options.h"
 #include "cmd/prune_options.h"
 #include "cmd/train.h"
 
@@ -137,28 +138,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .least = 0,
      .most = 0.99,
      .help = "Dropout rate after embedding, attention and MLP."},
-    {.name = "lora-rank",
-     .kind = HPC_INT,
-     .offset = offsetof(train_options, lora_rank),
-     .fallback = "0",
-     .argument = "N",
-     .least = 0,
-     .most = 65536,
-     .help = "Rank of the low-rank adapters to train; 0: train all parameters."},
-    {.name = "lora-alpha",
-     .kind = HPC_REAL,
-     .offset = offsetof(train_options, lora_alpha),
-     .fallback = "16",
-     .argument = "X",
-     .least = 0,
-     .most = 1e6,
-     .help = "Scale of the adapters: their output is multiplied by alpha / rank."},
-    {.name = "lora-targets",
-     .kind = HPC_TEXT,
-     .offset = offsetof(train_options, lora_targets),
-     .fallback = "q,k,v,o,gate,up,down",
-     .argument = "LIST",
-     .help = "Matrices with adapters: any of q, k, v, o, gate, up and down."},
+    LORA_OPTIONS(train_options),
     GRID_OPTIONS(offsetof(train_options, ranks),
                  " Ranks are the processes started by mpirun or srun (default: all along data), or "
                  "threads of this process."),

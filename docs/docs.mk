@@ -29,11 +29,19 @@ install-docs: $(if $(CONVERTER),$(SITE)/index.html)
 	    cp -R $(SITE) $(root)/share/doc/hpccoder/html; \
 	else echo 'no documentation installed: `make docs` needs cmark-gfm and python3'; fi
 
-install: install-editors
+install: install-editors install-service
 install-editors:
 	$(Q)mkdir -p $(root)/share/hpccoder && rm -rf $(root)/share/hpccoder/editors && \
 	    cp -R editors $(root)/share/hpccoder/editors
 	$(Q)if command -v python3 >/dev/null; then \
 	    python3 editors/vscode/pack.py $(root)/share/hpccoder/editors/vscode/hpccoder.vsix; fi
 
-.PHONY: install-editors docs docs-check deps-docs docs-check-run install-docs
+# The unit and the module file name the installed program.
+install-service:
+	$(Q)mkdir -p $(root)/lib/systemd/user $(root)/share/hpccoder/modulefiles/hpccoder
+	$(Q)sed 's|^ExecStart=hpccoder|ExecStart=$(PREFIX)/bin/hpccoder|' examples/serve/hpccoder.service \
+	    >$(root)/lib/systemd/user/hpccoder.service
+	$(Q)sed 's|^set root .*|set root $(PREFIX)|' examples/serve/hpccoder.modulefile \
+	    >$(root)/share/hpccoder/modulefiles/hpccoder/`awk -F'"' '/define HPC_VERSION / { print $$2 }' $(B)/config.h`
+
+.PHONY: install-editors install-service docs docs-check deps-docs docs-check-run install-docs

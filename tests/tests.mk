@@ -28,7 +28,7 @@ FUZZ_SECONDS ?= 600
 $(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LIBS)
 	$(call say,LINK)
 	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
-fuzz-run: $(FUZZERS)
+fuzz-run: $(FUZZERS) $(filter %microhttpd.so,$(OPENED))
 	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
 
 tests: $(TESTS) ## test: build the test programs

@@ -78,10 +78,42 @@ static const grammar_kind any_kind = {.name = "text",
                                       .may_end = any_may_end,
                                       .any_of = any_of_all};
 
+static size_t gbnf_start(grammar_state *s, const hpc_grammar_rule *r, const char *prefix, size_t n)
+{
+    (void)prefix;
+    hpc_assert(r->gbnf);
+    s->gbnf = (grammar_gbnf){.g = r->gbnf, .number = hpc_gbnf_start(r->gbnf)};
+    return n;
+}
+
+static bool gbnf_step(grammar_state *s, uint8_t byte)
+{
+    s->gbnf.number = hpc_gbnf_step(s->gbnf.g, (int32_t)s->gbnf.number, byte);
+    return s->gbnf.number >= 0;
+}
+
+static bool gbnf_may_end(const grammar_state *s)
+{
+    return hpc_gbnf_may_end(s->gbnf.g, (int32_t)s->gbnf.number);
+}
+
+static uint32_t any_of_none(const grammar_state *s, size_t most)
+{
+    (void)s, (void)most;
+    return 0;
+}
+
+static const grammar_kind gbnf_grammar = {.name = "text of the grammar",
+                                          .start = gbnf_start,
+                                          .step = gbnf_step,
+                                          .may_end = gbnf_may_end,
+                                          .any_of = any_of_none};
+
 static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
     [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
     [HPC_GRAMMAR_DIRECTIVE] = &grammar_directive_kind,
     [HPC_GRAMMAR_JSON] = &grammar_json_kind,
+    [HPC_GRAMMAR_GBNF] = &gbnf_grammar,
     [HPC_GRAMMAR_ANY] = &any_kind,
 };
 

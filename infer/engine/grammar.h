@@ -10,6 +10,7 @@
 #ifndef HPC_GRAMMAR_H
 #define HPC_GRAMMAR_H
 
+#include "infer/engine/gbnf.h"
 #include "tokenizer/tokenizer.h"
 
 #ifdef __cplusplus
@@ -44,6 +45,8 @@ typedef enum hpc_grammar_kind {
      * characters are complete, escaped surrogates come in pairs, \u0000 is excluded, and numbers
      * have at most 18 digits before and after the point and two in the exponent. */
     HPC_GRAMMAR_JSON,
+    /* A text of a grammar in llama.cpp's GBNF; see gbnf.h. The text before does not count. */
+    HPC_GRAMMAR_GBNF,
     /* Any text; for `owed` alone. */
     HPC_GRAMMAR_ANY,
     HPC_GRAMMAR_KIND_N
@@ -63,6 +66,7 @@ typedef struct hpc_grammar_rule {
      * regions, and arguments that must only balance (match, when, declare mapper ...). */
     const char *const *names;
     int64_t names_n;
+    hpc_gbnf *gbnf; /* GBNF: borrowed, and changed as the grammar is used */
 } hpc_grammar_rule;
 #define HPC_GRAMMAR_RULE_DEFAULTS                                                                  \
     {                                                                                              \

@@ -72,12 +72,18 @@ typedef struct grammar_json {
     uint8_t mode, depth, digits, key, word, more, lo, hi;
 } grammar_json;
 
+typedef struct grammar_gbnf {
+    hpc_gbnf *g;
+    int64_t number;
+} grammar_gbnf;
+
 enum { STATE_WORDS = 13 };
 typedef union grammar_state {
     uint64_t word[STATE_WORDS]; /* all of it */
     grammar_brackets brackets;
     grammar_directive directive;
     grammar_json json;
+    grammar_gbnf gbnf;
 } grammar_state;
 _Static_assert(sizeof(grammar_state) == STATE_WORDS * sizeof(uint64_t), "words hold all states");
 

@@ -1,10 +1,13 @@
 /*
  * Admission of requests: the Host allow-list, foreign origins, the token, and the token's file.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,33 +17,49 @@ enum { TOKEN_BYTES = 4096, TOKEN_LEAST = 8 };
 
 /* ---- host and origin ------------------------------------------------------------------------ */
 
-/* NAME or NAME:PORT. The port of a Unix socket is anything. */
-static bool is_host(const char *text, const char *name, const http_connection *c, int port)
+/* NAME or NAME:PORT, with any port: it may be forwarded from another one. */
+static bool is_host(const char *text, const char *name)
 {
     const size_t n = strlen(name);
-    char with_port[96];
     if (strncasecmp(text, name, n) != 0) return false;
-    if (c->local) return text[n] == '\0' || text[n] == ':';
-    snprintf(with_port, sizeof with_port, ":%d", port);
-    return strcmp(text + n, with_port) == 0 || (port == 80 && text[n] == '\0');
+    const char *port = text + n;
+    if (port[0] == ':' && port[1]) port += 1 + strspn(port + 1, "0123456789");
+    return *port == '\0';
 }
 
-static bool is_allowed_host(const hpc_http *h, const http_connection *c, const char *host)
+/* The numeric address that the client reached; "" on a Unix socket. */
+static void own_address(char out[80], const http_connection *c)
+{
+    struct sockaddr_storage a = {0};
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&a;
+    socklen_t bytes = sizeof a;
+    char text[INET6_ADDRSTRLEN];
+    out[0] = '\0';
+    if (c->local || getsockname(c->fd, (struct sockaddr *)&a, &bytes) < 0) return;
+    const bool is_v6 = a.ss_family == AF_INET6;
+    const void *from = is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr;
+    if (inet_ntop(a.ss_family, from, text, sizeof text))
+        snprintf(out, 80, is_v6 ? "[%s]" : "%s", text);
+}
+
+/* A page can give its own name any address, but not the name of this machine and not a number. */
+static bool is_allowed_host(const http_connection *c, const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
     char own[80];
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (is_host(host, names[k], c, h->port)) return true;
-    if (!h->o.address || c->local) return false;
-    snprintf(own, sizeof own, strchr(h->o.address, ':') ? "[%s]" : "%s", h->o.address);
-    return is_host(host, own, c, h->port);
+        if (is_host(host, names[k])) return true;
+    own_address(own, c);
+    return own[0] && is_host(host, own);
 }
 
-static bool is_own_origin(const hpc_http *h, const http_connection *c, const char *origin)
+/* A page of this server, reached under the same name and port. */
+static bool is_own_origin(const char *origin, const char *host)
 {
     static const char scheme[] = "http://";
     return strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
-           is_allowed_host(h, c, origin + sizeof scheme - 1);
+           strcasecmp(origin + sizeof scheme - 1, host) == 0;
 }
 
 /* ---- token ---------------------------------------------------------------------------------- */
@@ -92,10 +111,10 @@ int http_admit(const char **why, const hpc_http *h, const hpc_httpd_exchange *x,
     const char *origin = h->library->header(x, "Origin");
     *why = "the request needs one Host header";
     if (!host || h->library->header_count(x, "Host") != 1) return 400;
-    *why = "this Host is not served: use localhost, or the address that --http names";
-    if (!is_allowed_host(h, c, host)) return 403;
+    *why = "this Host is not served: use localhost, or the numeric address of the server";
+    if (!is_allowed_host(c, host)) return 403;
     *why = "requests of web pages are not served";
-    if (origin && !is_own_origin(h, c, origin)) return 403;
+    if (origin && !is_own_origin(origin, host)) return 403;
     *why = "the token is missing or wrong: send Authorization: Bearer TOKEN";
     if (h->o.token && strcmp(path, "/health") != 0 && !has_token(h, x)) return 401;
     return 0;

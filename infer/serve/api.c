@@ -29,6 +29,10 @@ static const api_route api_routes[] = {
     {"GET", "/api/tags", .now = api_ollama_tags},
     {"POST", "/api/show", .now = api_ollama_show},
     {"GET", "/api/version", .now = api_ollama_version},
+    {"POST", "/embedding", .now = api_embeddings},
+    {"POST", "/embeddings", .now = api_embeddings},
+    {"POST", "/v1/embeddings", .now = api_embeddings},
+    {"POST", "/api/embed", .now = api_embeddings},
     {"POST", "/tokenize", .work = api_tokenize},
     {"POST", "/detokenize", .work = api_detokenize},
     {"POST", "/infill", .work = api_generate, .format = API_LLAMA, .infill = true},
@@ -37,6 +41,8 @@ static const api_route api_routes[] = {
     {"POST", "/v1/completions", .work = api_generate, .format = API_OPENAI},
     {"POST", "/v1/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
     {"POST", "/chat/completions", .work = api_generate, .format = API_OPENAI, .chat = true},
+    {"POST", "/v1/chat/completions/input_tokens", .work = api_count_tokens, .chat = true},
+    {"POST", "/chat/completions/input_tokens", .work = api_count_tokens, .chat = true},
     {"POST", "/apply-template", .work = api_apply_template},
     {"POST", "/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},
     {"POST", "/v1/fim/completions", .work = api_generate, .format = API_FIM, .infill = true},
@@ -332,6 +338,7 @@ void hpc_api_close(hpc_api *a)
     hpc_scheduler_close(a->scheduler);
     hpc_passages_close(a->passages);
     api_chat_close(a->chat);
+    hpc_vocabulary_free(a->vocabulary);
     hpc_tokenizer_scratch_free(a->scratch);
     hpc_tokenizer_close(a->tokenizer);
     hpc_model_files_close(a->files);

@@ -238,13 +238,39 @@ static void send_event(api_job *j, const hpc_buf *json)
     hpc_buf_printf(&out, lines ? "%s%s\n" : "%s%s\n\n", lines ? "" : "data: ", json->data);
     hpc_http_begin(j->r, lines ? LINES : HPC_HTTP_EVENTS);
     if (out.failed >= 0) hpc_http_add(j->r, out.data, out.n);
+    if (hpc_http_is_gone(j->r)) /* also a client that does not read: its connection stays open */
+        __atomic_store_n(&j->cancel, 1, __ATOMIC_RELEASE);
     hpc_buf_release(&out);
+}
+
+/* The first event of a chat has the role alone: clients take it from there. */
+static void name_role(api_job *j, int64_t k)
+{
+    hpc_buf json = {0};
+    hpc_json_out w = {.buf = &json};
+    if (!j->route->chat || j->result[k].named) return;
+    j->result[k].named = true;
+    begin_openai(&w, j, "");
+    hpc_json_open(&w, "choices", '[');
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "index", k);
+    hpc_json_open(&w, "delta", '{');
+    hpc_json_put_text(&w, "role", "assistant");
+    hpc_json_put_text(&w, "content", NULL);
+    hpc_json_close(&w, '}');
+    hpc_json_put_text(&w, "finish_reason", NULL);
+    hpc_json_close(&w, '}');
+    hpc_json_close(&w, ']');
+    hpc_json_close(&w, '}');
+    if (json.failed >= 0) send_event(j, &json);
+    hpc_buf_release(&json);
 }
 
 static void send_piece(api_job *j, int64_t k, const char *text, size_t n)
 {
     hpc_buf piece = {0}, json = {0};
     hpc_json_out w = {.buf = &json};
+    name_role(j, k);
     hpc_buf_add(&piece, text, n);
     hpc_buf_text(&piece, "");
     if (piece.failed >= 0) put_piece(&w, j, k, piece.data, false);
@@ -279,6 +305,7 @@ static void end_stream(api_job *j)
     for (int64_t k = 0; k < j->result_n; k++) {
         json.n = 0;
         w = (hpc_json_out){.buf = &json};
+        name_role(j, k);
         put_piece(&w, j, k, "", true);
         if (json.failed >= 0) send_event(j, &json);
     }
@@ -289,6 +316,7 @@ static void end_stream(api_job *j)
         hpc_json_open(&w, "choices", '[');
         hpc_json_close(&w, ']');
         put_usage(&w, j);
+        api_put_timings(&w, &j->result[0]);
         hpc_json_close(&w, '}');
         if (json.failed >= 0) send_event(j, &json);
     }

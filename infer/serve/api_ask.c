@@ -324,4 +324,5 @@ void api_ask_release(api_ask *q)
     hpc_free(q->snippet);
     hpc_free(q->stop);
     hpc_free(q->bias);
+    hpc_gbnf_free(q->gbnf);
 }

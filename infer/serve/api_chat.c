@@ -237,3 +237,22 @@ out:
     hpc_template_output_release(&text);
     return rc;
 }
+
+int api_count_tokens(api_job *j)
+{
+    hpc_template_output text = {0};
+    hpc_ids ids = {0};
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out};
+    int rc;
+    TRY(render(&text, j));
+    TRY(encode(&ids, j, &text));
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "input_tokens", ids.n);
+    hpc_json_close(&w, '}');
+    api_send_json(j->r, &out);
+out:
+    hpc_free(ids.id);
+    hpc_template_output_release(&text);
+    return rc;
+}

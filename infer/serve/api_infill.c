@@ -87,14 +87,13 @@ static void cut_at_indent(api_result *r, const api_ask *q)
 }
 
 /* Tokens that spell the text: the rules may have changed what the model wrote. */
-static int take_tokens(api_job *j, api_result *r)
+static int take_tokens(api_job *j, api_result *r, const char *text, size_t n)
 {
     api_worker *w = j->worker;
     int rc = HPC_OK;
     if (!j->ask.tokens) return HPC_OK;
     if (!w->scratch) TRY(hpc_tokenizer_scratch_create(&w->scratch, j->a->tokenizer));
-    TRY(hpc_tokenizer_encode(&r->token, j->a->tokenizer, w->scratch, r->text.data, r->text.n,
-                             HPC_ENCODE_INNER));
+    TRY(hpc_tokenizer_encode(&r->token, j->a->tokenizer, w->scratch, text, n, HPC_ENCODE_INNER));
 out:
     return rc;
 }
@@ -128,7 +127,75 @@ static int take(api_job *j, hpc_completions *made, int64_t slot)
         attribute(r->source, sizeof r->source, c);
         cut_at_stop(r, q);
         cut_at_indent(r, q);
-        TRY(take_tokens(j, r));
+        if (!q->stream) TRY(take_tokens(j, r, r->text.data, r->text.n));
+    }
+out:
+    return rc;
+}
+
+/* ---- streams -------------------------------------------------------------------------------- */
+
+/* Lines of the first answer that are final, as far as neither a stop string nor the indentation may
+ * cut them. */
+typedef struct streaming {
+    api_job *j;
+    hpc_buf text;
+    size_t sent; /* of the answer */
+    bool over;
+} streaming;
+
+/* Bytes before the first stop string, or before an end of the text that may begin one. */
+static size_t sure_end(const streaming *x)
+{
+    const api_ask *q = &x->j->ask;
+    size_t end = x->text.n, waits;
+    for (int64_t k = 0; k < q->stop_n; k++) {
+        const size_t n = strlen(q->stop[k]);
+        const char *at = memmem(x->text.data, end, q->stop[k], n);
+        if (at) {
+            end = (size_t)(at - x->text.data);
+            continue;
+        }
+        for (size_t tail = n - 1; tail > 0; tail--)
+            if (tail <= end && memcmp(x->text.data + end - tail, q->stop[k], tail) == 0) {
+                end -= tail;
+                break;
+            }
+    }
+    api_indent_end(&waits, x->text.data, end, q->indent);
+    return waits < end ? waits : end;
+}
+
+static int send_part(streaming *x, int64_t k, const char *text, size_t n)
+{
+    const int rc = n > 0 ? take_tokens(x->j, &x->j->result[k], text, n) : HPC_OK;
+    if (rc >= 0 && n > 0) api_send_piece(x->j, k, text, n);
+    return rc;
+}
+
+/* On the engine's thread, while the worker waits for it. Without memory the end is sent whole. */
+static void ready(void *user, const char *text, size_t n)
+{
+    streaming *x = user;
+    if (x->over) return;
+    x->over = hpc_buf_add(&x->text, text, n) < 0;
+    const size_t end = x->over ? 0 : sure_end(x);
+    if (end > x->sent) {
+        x->over = send_part(x, 0, x->text.data + x->sent, end - x->sent) < 0;
+        x->sent = end;
+    }
+    hpc_error_clear();
+}
+
+/* The rest. */
+static int send_rest(streaming *x)
+{
+    api_job *j = x->j;
+    int rc = HPC_OK;
+    for (int64_t k = 0; j->ask.stream && k < j->ask.answers; k++) {
+        const hpc_buf *all = &j->result[k].text;
+        const size_t from = k == 0 && x->sent < all->n ? x->sent : k == 0 ? all->n : 0;
+        TRY(send_part(x, k, all->data + from, all->n - from));
     }
 out:
     return rc;
@@ -159,7 +226,7 @@ static void close_port(api_job *j, hpc_scheduler_port *port)
     hpc_scheduler_port_close(port);
 }
 
-/* The rules may change every part of an answer until it ends: a stream has it in one piece. */
+/* Several answers are compared with each other, so a stream has each of them in one piece. */
 static int infill(api_job *j)
 {
     const api_ask *q = &j->ask;
@@ -169,6 +236,7 @@ static int infill(api_job *j)
     hpc_scheduler_port *port = NULL;
     hpc_completions made = {0};
     hpc_spot spot = {0};
+    streaming stream = {.j = j};
     int rc;
     TRY(open_spot(&spot, q));
     TRY(open_tools(j, &port));
@@ -185,16 +253,18 @@ static int infill(api_job *j)
         .samples = q->answers,
         .prompt_ns = q->most > 0 ? q->prompt_ms * 1000000 : 0,
         .sampling = q->sampling,
+        .ready = q->stream && q->answers == 1 && q->most > 0 ? ready : NULL,
+        .user = &stream,
         .cancel = &j->cancel,
         .port = hpc_scheduler_port_get(port)};
     TRY(hpc_complete(&made, j->worker->completer, &r));
     if (j->a->passages) TRY(hpc_completions_find_sources(&made, &spot, j->a->passages));
     j->superseded = hpc_scheduler_port_superseded(port);
     TRY(take(j, &made, hpc_scheduler_port_slot(port)));
-    for (int64_t k = 0; q->stream && k < q->answers; k++)
-        api_send_piece(j, k, j->result[k].text.data, j->result[k].text.n);
+    TRY(send_rest(&stream));
 out:
     if (port) close_port(j, port);
+    hpc_buf_release(&stream.text);
     hpc_completions_release(&made);
     hpc_spot_close(&spot);
     return rc;

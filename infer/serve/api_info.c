@@ -344,3 +344,13 @@ out:
     hpc_buf_release(&out);
     return rc;
 }
+
+/* ---- what is not served ---------------------------------------------------------------------- */
+
+void api_embeddings(hpc_api *a, hpc_http_request *r)
+{
+    (void)a;
+    hpc_http_error(r, 501,
+                   "embeddings are not supported: the server completes text and computes only what "
+                   "the next token needs");
+}

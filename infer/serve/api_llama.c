@@ -36,7 +36,10 @@ static void put_settings(hpc_json_out *w, const api_ask *q)
 {
     const hpc_sampling *s = &q->sampling;
     hpc_json_open(w, "generation_settings", '{');
-    hpc_json_put_int(w, "seed", (int64_t)s->seed);
+    if (s->seed <= INT64_MAX)
+        hpc_json_put_int(w, "seed", (int64_t)s->seed);
+    else
+        hpc_json_put_real(w, "seed", (double)s->seed);
     hpc_json_put_real(w, "temperature", s->temperature);
     hpc_json_put_int(w, "top_k", s->top_k);
     hpc_json_put_real(w, "top_p", s->top_p);

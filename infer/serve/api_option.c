@@ -152,28 +152,14 @@ static int check_empty(const hpc_json *o, const char *const *name)
     return HPC_OK;
 }
 
-static int check_absent(const hpc_json *o)
-{
-    static const char *const absent[] = {"grammar", "json_schema",         "lora",
-                                         "echo",    "post_sampling_probs", NULL};
-    const hpc_json *format = hpc_json_get(o, "response_format");
-    int rc = check_empty(o, absent);
-    if (rc < 0) return rc;
-    if (hpc_json_kind_of(format) == HPC_JSON_NULL) return HPC_OK;
-    if (hpc_json_kind_of(format) != HPC_JSON_OBJECT)
-        return hpc_fail(HPC_E_ARG, "\"response_format\" must be an object");
-    if (strcmp(api_text(format, "type"), "text") == 0) return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED, "\"response_format\" is not supported except "
-                                       "{\"type\": \"text\"}");
-}
-
 /* HPC_E_ARG or HPC_E_UNSUPPORTED: a key has the wrong type, or a value that is not served. */
 static int check(const hpc_json *o)
 {
+    static const char *const absent[] = {"lora", "echo", "post_sampling_probs", NULL};
     int rc = HPC_OK;
     for (const key *k = keys; k->name; k++) TRY(check_key(o, k));
     for (const neutral *x = numbers; x->name; x++) TRY(check_neutral(o, x));
-    TRY(check_absent(o));
+    TRY(check_empty(o, absent));
 out:
     return rc;
 }
@@ -181,7 +167,7 @@ out:
 /* Ollama's, and options that only the continuation of a text has. */
 static int check_format(const api_job *j)
 {
-    static const char *const ollama[] = {"format", "images", "system", "template", "context", NULL};
+    static const char *const ollama[] = {"images", "system", "template", "context", NULL};
     const api_ask *q = &j->ask;
     const int rc = q->format == API_OLLAMA ? check_empty(j->json, ollama) : HPC_OK;
     if (rc < 0 || !q->infill) return rc;
@@ -390,6 +376,22 @@ static bool samples_with(const api_ask *q, api_sampler s)
     return (q->samplers >> s & 1) != 0;
 }
 
+/* -1 asks for any seed; without the key it is 0. */
+static uint64_t read_seed(const hpc_json *o)
+{
+    const hpc_json *v = hpc_json_get(o, "seed");
+    int64_t seed = 0;
+    double x = 0;
+    if (hpc_json_kind_of(v) == HPC_JSON_NULL) v = hpc_json_get(o, "random_seed");
+    if (hpc_json_kind_of(v) == HPC_JSON_INT) {
+        hpc_json_int(&seed, v, "seed");
+        return seed < 0 ? (uint64_t)hpc_clock_ns() : (uint64_t)seed;
+    }
+    if (hpc_json_kind_of(v) != HPC_JSON_REAL) return 0;
+    hpc_json_real(&x, v, "seed"); /* beyond 64 bits with a sign: the nearest number */
+    return x < 0 ? (uint64_t)hpc_clock_ns() : x < 18446744073709549568.0 ? (uint64_t)x : UINT64_MAX;
+}
+
 /* At a position the likeliest text is the default: clients there list samplers without a
  * temperature. */
 static void read_sampling(api_ask *q, const hpc_json *o)
@@ -407,8 +409,7 @@ static void read_sampling(api_ask *q, const hpc_json *o)
     if (samples_with(q, API_MIN_P)) s->min_p = api_real(o, "min_p", llama ? 0.05 : 0);
     if (samples_with(q, API_PENALTIES)) s->repeat = api_real(o, "repeat_penalty", 1);
     s->repeat_last = api_int(o, "repeat_last_n", 64);
-    const int64_t seed = api_int(o, "seed", api_int(o, "random_seed", 0));
-    s->seed = seed < 0 ? (uint64_t)hpc_clock_ns() : (uint64_t)seed;
+    s->seed = read_seed(o);
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -467,6 +468,7 @@ int api_option_read(api_job *j)
     fields = hpc_json_get(j->json, "response_fields");
     q->fields = hpc_json_kind_of(fields) == HPC_JSON_LIST && hpc_json_n(fields) > 0 ? fields : NULL;
     TRY(check_format(j));
+    TRY(api_grammar_read(j));
 out:
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "infer/complete/source.h"
+#include "infer/engine/grammar.h"
 #include "infer/serve/api.h"
 #include "infer/serve/complete_port.h"
 #include "model/files.h"
@@ -60,6 +61,7 @@ typedef struct api_ask {
     hpc_bias *bias;
     int64_t bias_n, bias_cap;
     const hpc_json *fields; /* response_fields; NULL: all */
+    hpc_gbnf *gbnf;         /* of the answers; NULL: any text */
 } api_ask;
 
 typedef struct api_result {
@@ -117,6 +119,7 @@ struct hpc_api {
     hpc_tokenizer *tokenizer;
     hpc_passages *passages;
     struct api_chat *chat;
+    hpc_vocabulary *vocabulary; /* NULL: no request had a grammar; with the lock */
     hpc_scheduler *scheduler;
     int64_t capacity; /* tokens of a prompt and its answer */
     int64_t started_s;
@@ -143,6 +146,11 @@ bool api_flag(const hpc_json *o, const char *key, bool fallback);
 /* ---- options (api_option.c) ---- */
 int api_option_read(api_job *j);
 const char *api_sampler_name(api_sampler s);
+
+/* ---- grammars (api_grammar.c) ---- */
+int api_grammar_read(api_job *j);
+/* Of one answer; NULL: any text. end: tokens that only end it. */
+int api_grammar_create(hpc_grammar **out, const api_job *j, const int32_t *end, int64_t end_n);
 
 /* ---- work (api_infill.c, api_text.c) ---- */
 int api_generate(api_job *j);
@@ -186,6 +194,7 @@ void api_ollama_version(hpc_api *a, hpc_http_request *r);
 void api_tabby_health(hpc_api *a, hpc_http_request *r);
 void api_tabby_setting(hpc_api *a, hpc_http_request *r);
 void api_tabby_event(hpc_api *a, hpc_http_request *r);
+void api_embeddings(hpc_api *a, hpc_http_request *r); /* 501 */
 /* An object of facts, and its end as an answer. */
 void api_begin_facts(hpc_json_out *w, hpc_buf *out);
 void api_send_facts(hpc_http_request *r, hpc_json_out *w);
@@ -198,6 +207,7 @@ int api_chat_read(api_job *j);
 /* Tokens that end a turn, API_CHAT_ENDS at most. */
 int64_t api_chat_ends(const int32_t **end, const hpc_api *a);
 int api_apply_template(api_job *j);
+int api_count_tokens(api_job *j); /* of the rendered messages */
 /* ---- our own (api_own.c) ---- */
 int api_pragma(api_job *j);
 int api_perf(api_job *j);

@@ -12,8 +12,9 @@ typedef struct writing {
     api_result *r;
     int64_t k; /* of the answers to all prompts */
     hpc_text *text;
-    hpc_buf ready; /* text that is final but for its indentation */
-    bool stopped, shallow;
+    hpc_grammar *grammar;        /* NULL: any text */
+    hpc_buf ready;               /* text that is final but for its indentation */
+    bool stopped, shallow, over; /* over: the grammar allows no more */
     int64_t begin_ns, first_ns;
     int failed;
 } writing;
@@ -60,6 +61,8 @@ static int take_token(writing *x, const hpc_job_token *t)
     int rc;
     TRY(hpc_grow(&r->token.id, &r->token.cap, r->token.n + 1, sizeof *r->token.id));
     r->token.id[r->token.n++] = t->token;
+    if (x->grammar) TRY(hpc_grammar_take(x->grammar, t->token));
+    x->over = x->grammar && hpc_grammar_is_over(x->grammar);
     TRY(hpc_text_push(x->text, t->token, &x->ready, &x->stopped));
     if (t->top_n > 0) api_put_probability(x->j, r, t);
     r->slot = t->slot;
@@ -76,8 +79,14 @@ static int token_made(void *user, const hpc_job_token *t)
 {
     writing *x = user;
     if (x->failed >= 0) x->failed = take_token(x, t);
-    return x->failed < 0 || x->stopped || x->shallow ||
+    return x->failed < 0 || x->stopped || x->shallow || x->over ||
            __atomic_load_n(&x->j->cancel, __ATOMIC_ACQUIRE);
+}
+
+static const uint32_t *allowed(void *user)
+{
+    const writing *x = user;
+    return hpc_grammar_allowed(x->grammar);
 }
 
 /* First the tokens that are in the cache. */
@@ -128,7 +137,10 @@ static void describe(writing *x, const hpc_job_result *r)
 static void note_error(api_job *j, const hpc_job_result *r)
 {
     if (r->finish == HPC_JOB_SUPERSEDED) j->superseded = true;
-    if (j->error.code == HPC_OK && r->finish == HPC_JOB_ERROR && r->error) j->error = *r->error;
+    if (j->error.code != HPC_OK || r->finish != HPC_JOB_ERROR || !r->error) return;
+    j->error = *r->error;
+    /* No token of the vocabulary continues the grammar's text: trying again does not help. */
+    if (j->ask.gbnf && j->error.code == HPC_E_STATE) j->error.code = HPC_E_ARG;
 }
 
 static void ended(void *user, int64_t id, const hpc_job_result *r)
@@ -184,6 +196,7 @@ static int submit(writing *x, const int32_t *stop, int64_t stop_n)
     job.token_made = token_made;
     job.progress = progress;
     job.ended = ended;
+    job.allowed = x->grammar ? allowed : NULL;
     job.user = x;
     int rc = hpc_scheduler_submit(&id, j->a->scheduler, &job);
     if (rc < 0) return rc;
@@ -238,12 +251,13 @@ static int check_length(api_job *j)
     return HPC_OK;
 }
 
-static int begin(writing *x, api_job *j)
+static int begin(writing *x, api_job *j, const int32_t *stop, int64_t stop_n)
 {
     int rc = HPC_OK;
     for (int64_t k = 0; k < j->result_n; k++) {
         x[k] = (writing){.j = j, .r = &j->result[k], .k = k};
         TRY(hpc_text_create(&x[k].text, j->a->tokenizer, j->ask.stop, j->route->chat));
+        TRY(api_grammar_create(&x[k].grammar, j, stop, stop_n));
     }
 out:
     return rc;
@@ -253,6 +267,7 @@ static void release(writing *x, int64_t n)
 {
     for (int64_t k = 0; x && k < n; k++) {
         hpc_text_free(x[k].text);
+        hpc_grammar_free(x[k].grammar);
         hpc_buf_release(&x[k].ready);
     }
     hpc_free(x);
@@ -271,7 +286,7 @@ int api_continue(api_job *j)
     TRY(check_length(j));
     j->id = hpc_alloc((size_t)n, sizeof *j->id);
     if (!j->id) TRY(HPC_E_NOMEM);
-    TRY(begin(x, j));
+    TRY(begin(x, j, stop, stop_n));
     for (; begun < n; begun++) TRY(submit(&x[begun], stop, stop_n));
 out:
     /* A client may have left before its job was submitted. */

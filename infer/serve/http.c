@@ -27,6 +27,11 @@ http_connection *http_connection_of(hpc_http *h, int fd)
     return NULL;
 }
 
+int64_t http_receive_by(const hpc_http *h, const http_connection *c)
+{
+    return hpc_clock_ns() + (int64_t)((c->half ? h->o.half_seconds : h->o.receive_seconds) * 1e9);
+}
+
 void http_turn_away(int fd, int status, const char *reason, const char *text)
 {
     char block[4096];
@@ -105,6 +110,29 @@ static void admit_connection(hpc_http *h, int fd, const hpc_listener *l,
     epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
+static void watch_listeners(hpc_http *h, uint32_t events)
+{
+    for (int k = 0; k < 2; k++) {
+        struct epoll_event e = {.events = events, .data.u64 = UINT64_MAX - (uint64_t)k};
+        if (h->listener[k].fd >= 0) epoll_ctl(h->epoll, EPOLL_CTL_MOD, h->listener[k].fd, &e);
+    }
+}
+
+/* Without descriptors or memory, clients wait: the listener stays ready, and would be asked again
+ * at once. */
+static void stop_accepting(hpc_http *h)
+{
+    h->accept_ns = hpc_clock_ns() + TICK_MS * INT64_C(1000000);
+    watch_listeners(h, 0);
+}
+
+static void accept_again(hpc_http *h)
+{
+    if (h->accept_ns == 0 || hpc_clock_ns() < h->accept_ns) return;
+    h->accept_ns = 0;
+    watch_listeners(h, EPOLLIN);
+}
+
 static void accept_all(hpc_http *h, const hpc_listener *l)
 {
     for (int k = 0; k < ACCEPT_MOST; k++) { /* then clients that left free theirs */
@@ -112,6 +140,7 @@ static void accept_all(hpc_http *h, const hpc_listener *l)
         socklen_t n = sizeof a;
         int fd = accept4(l->fd, (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK) stop_accepting(h);
         if (fd < 0) return;
         admit_connection(h, fd, l, &a, n);
     }
@@ -130,6 +159,14 @@ static bool has_left(const http_connection *c, uint32_t events)
     return !p.known || !p.attached;
 }
 
+/* The library does not notice the end of a request that is incomplete. */
+static void note_half(const hpc_http *h, http_connection *c)
+{
+    const bool receives = !c->request || c->receive_by_ns != 0;
+    c->half = true;
+    if (receives) c->receive_by_ns = http_receive_by(h, c);
+}
+
 static void notice(hpc_http *h, uint64_t id, uint32_t events)
 {
     hpc_http_request *r = NULL;
@@ -137,7 +174,9 @@ static void notice(hpc_http *h, uint64_t id, uint32_t events)
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
-        if (c->id != id || !c->request || !has_left(c, events)) continue;
+        if (c->id != id) continue;
+        if (events & EPOLLRDHUP) note_half(h, c);
+        if (!c->request || !has_left(c, events)) continue;
         r = c->request;
         hpc_http_keep(r);
     }
@@ -150,14 +189,18 @@ static void notice(hpc_http *h, uint64_t id, uint32_t events)
 /* The library closes the connection when it sees that the descriptor was shut down. */
 static void end_slow(hpc_http *h)
 {
-    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
-                               "Content-Length: 0\r\n\r\n";
+#define EMPTY "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    static const char slow[] = "HTTP/1.1 408 Request Timeout" EMPTY;
+    static const char part[] = "HTTP/1.1 400 Bad Request" EMPTY;
     const int64_t now = hpc_clock_ns();
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
         if (c->id == 0 || c->receive_by_ns == 0 || c->receive_by_ns > now) continue;
-        (void)!send(c->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        const char *text = c->half ? part : slow;
+        /* The client may have its last answer, and wants no other. */
+        if (!c->half || !c->begun || c->request)
+            (void)!send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
         shutdown(c->fd, SHUT_RDWR);
         c->receive_by_ns = 0;
         if (!c->waits) continue;
@@ -172,6 +215,7 @@ static void end_slow(hpc_http *h)
 static void step(hpc_http *h)
 {
     struct epoll_event event[EVENTS];
+    accept_again(h);
     const int n = epoll_wait(h->epoll, event, EVENTS, TICK_MS);
     for (int k = 0; k < n; k++) {
         const uint64_t id = event[k].data.u64;

@@ -23,6 +23,7 @@ typedef struct hpc_http_options {
     int connections;
     size_t body_bytes, header_bytes;
     double receive_seconds; /* in which a request has to be complete: else 408 */
+    double half_seconds;    /* the same after the client closed its sending side: else 400 */
     double idle_seconds;    /* without a request, after which hpc_http_serve ends; 0: never */
     double drain_seconds;   /* that requests have to end after a stop; then they are cancelled */
     /* The server's thread calls these; they may not block. */
@@ -34,7 +35,7 @@ typedef struct hpc_http_options {
 #define HPC_HTTP_DEFAULTS                                                                          \
     {                                                                                              \
         .connections = 64, .body_bytes = 8 << 20, .header_bytes = 64 << 10, .receive_seconds = 30, \
-        .drain_seconds = 10                                                                        \
+        .half_seconds = 1, .drain_seconds = 10                                                     \
     }
 
 /* HPC_E_UNSUPPORTED: hpccoder-microhttpd.so is missing. */

@@ -13,6 +13,7 @@ typedef struct http_connection {
     bool local;    /* a Unix socket */
     bool loopback; /* its other end is of this kernel */
     bool begun;    /* a request has been received */
+    bool half;     /* the client sends no more */
     bool waits;    /* for the first word; the library does not have it yet */
     struct sockaddr_storage address;
     socklen_t address_bytes;
@@ -34,6 +35,7 @@ struct hpc_http {
     int64_t active;   /* requests between begin and end */
     int64_t quiet_ns; /* the end of the last request */
     bool draining;
+    int64_t accept_ns; /* connections are not accepted before that; 0: they are */
 };
 
 struct hpc_http_request {
@@ -69,6 +71,8 @@ void http_request_leave(hpc_http_request *r); /* its client left */
 const char *http_type_of_error(int status);
 
 /* ---- connections (http.c) ---- */
+/* When the request that is received has to be complete. With the lock. */
+int64_t http_receive_by(const hpc_http *h, const http_connection *c);
 http_connection *http_connection_of(hpc_http *h, int fd); /* with the lock */
 /* Answers a connection that the library never gets. Best effort: it does not wait. */
 void http_turn_away(int fd, int status, const char *reason, const char *text);

@@ -114,7 +114,7 @@ void hpc_http_begin(hpc_http_request *r, const char *type)
 void hpc_http_add(hpc_http_request *r, const void *data, size_t n)
 {
     pthread_mutex_lock(&r->lock);
-    hpc_buf_add(&r->out, data, n);
+    if (!r->gone) hpc_buf_add(&r->out, data, n);
     if (r->out.failed < 0 || r->out.n - r->sent > OUT_MOST)
         __atomic_store_n(&r->gone, true, __ATOMIC_RELEASE);
     wake(r);
@@ -222,7 +222,7 @@ static void *begin(void *user, hpc_httpd_exchange *x, const char *method, const 
     if (own) {
         own->request = r;
         own->begun = true;
-        own->receive_by_ns = r->start_ns + (int64_t)(h->o.receive_seconds * 1e9);
+        own->receive_by_ns = http_receive_by(h, own);
         c = *own;
     }
     h->active++;
@@ -367,8 +367,12 @@ static void ended(void *request)
     pthread_mutex_unlock(&r->lock);
     write_log(r);
     pthread_mutex_lock(&h->lock);
-    for (int k = 0; k < h->o.connections; k++)
-        if (h->connection[k].request == r) h->connection[k].request = NULL;
+    for (int k = 0; k < h->o.connections; k++) {
+        http_connection *c = &h->connection[k];
+        if (c->request != r) continue;
+        c->request = NULL;
+        if (c->half) c->receive_by_ns = http_receive_by(h, c);
+    }
     pthread_mutex_unlock(&h->lock);
     pthread_mutex_lock(&r->lock);
     r->x = NULL;

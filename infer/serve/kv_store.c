@@ -73,10 +73,11 @@ static bool read_name(entry *e, const char *name)
 
 /* ---- the index ------------------------------------------------------------------------------ */
 
-static entry *find(const hpc_kv_store *s, hpc_hash128 key)
+/* Names of files give both, so that a file with another number of tokens is not taken. */
+static entry *find(const hpc_kv_store *s, hpc_hash128 key, int64_t n)
 {
     for (int64_t k = 0; k < s->n; k++)
-        if (same(s->entry[k].key, key)) return &s->entry[k];
+        if (same(s->entry[k].key, key) && s->entry[k].n == n) return &s->entry[k];
     return NULL;
 }
 
@@ -204,7 +205,7 @@ int64_t hpc_kv_store_bytes(const hpc_kv_store *s)
 
 bool hpc_kv_store_has(const hpc_kv_store *s, const int32_t *token, int64_t n)
 {
-    return find(s, key_of(s, token, n)) != NULL;
+    return find(s, key_of(s, token, n), n) != NULL;
 }
 
 static bool is_valid(const hpc_kv_store *s, const entry *e, const hpc_buf *file,
@@ -231,7 +232,7 @@ static void note_use(hpc_kv_store *s, entry *e, const char *path, int64_t n)
 
 int hpc_kv_store_get(hpc_buf *out, bool *found, hpc_kv_store *s, const int32_t *token, int64_t n)
 {
-    entry *e = find(s, key_of(s, token, n));
+    entry *e = find(s, key_of(s, token, n), n);
     char name[NAME_BYTES], path[PATH_BYTES];
     size_t head = sizeof(header) + (size_t)s->o.segment * sizeof *token;
     int rc = HPC_OK;
@@ -288,7 +289,7 @@ int hpc_kv_store_put(hpc_kv_store *s, const int32_t *token, int64_t n, const voi
     int rc;
     hpc_assert(n > 0 && n % s->o.segment == 0);
     e.bytes = (int64_t)(sizeof(header) + (size_t)s->o.segment * sizeof *token + bytes);
-    if (find(s, e.key) || e.bytes > s->o.bytes) return HPC_OK;
+    if (find(s, e.key, n) || e.bytes > s->o.bytes) return HPC_OK;
     if (n == s->o.segment) s->now++;
     e.used = s->now;
     name_of(name, &e);

@@ -185,7 +185,16 @@ static void predict(lsp_server *s, const hpc_document *d)
 {
     if (!s->o->program || !d->path || !s->settings.perf[d->language]) return;
     lsp_job *j = make_job(LSP_PERF, &s->settings, NULL, d);
-    if (j) lsp_queue_put(&s->perf, j);
+    if (!j) return;
+    j->number = lsp_hints_expect(s, d->uri);
+    lsp_queue_put(&s->perf, j);
+}
+
+static void drop_hints(lsp_server *s, const hpc_document *d)
+{
+    pthread_mutex_lock(&s->publishing);
+    if (lsp_hints_drop(s, d->uri)) lsp_hints_changed(s, d, &s->settings);
+    pthread_mutex_unlock(&s->publishing);
 }
 
 /* New settings: the diagnostics of open documents may be others. */
@@ -195,8 +204,7 @@ static void refresh(lsp_server *s)
     hpc_json_out w;
     for (int64_t k = 0; k < s->documents.n; k++) {
         const hpc_document *d = &s->documents.item[k];
-        if (!s->settings.perf[d->language] && lsp_hints_drop(s, d->uri))
-            lsp_hints_changed(s, d, &s->settings);
+        if (!s->settings.perf[d->language]) drop_hints(s, d);
         push_diagnostics(s, d, 0);
     }
     if (!s->can.pulls || !s->can.refresh || s->documents.n == 0) return;
@@ -251,7 +259,7 @@ static int change(lsp_server *s, hpc_document *d, const hpc_json *edit, bool *mo
     const char *text = lsp_text(edit, "text");
     hpc_text_position from, to;
     if (hpc_json_kind_of(range) != HPC_JSON_OBJECT) {
-        if (lsp_hints_drop(s, d->uri)) lsp_hints_changed(s, d, &s->settings);
+        drop_hints(s, d);
         return hpc_document_edit(d, 0, d->text.n, text, strlen(text));
     }
     if (!lsp_position(&from, range, "start") || !lsp_position(&to, range, "end"))
@@ -277,7 +285,11 @@ static void did_change(lsp_server *s, const hpc_json *params)
         return;
     }
     d->version = version_of(params);
-    if (moved && (s->can.pulls || !s->o->checker)) lsp_hints_publish(s, d->uri);
+    if (moved && (s->can.pulls || !s->o->checker)) {
+        pthread_mutex_lock(&s->publishing);
+        lsp_hints_publish(s, d->uri);
+        pthread_mutex_unlock(&s->publishing);
+    }
     push_diagnostics(s, d, PUSH_DELAY_MS);
 }
 
@@ -292,11 +304,13 @@ static void did_save(lsp_server *s, const hpc_json *params)
 static void did_close(lsp_server *s, const hpc_json *params)
 {
     const char *uri = lsp_text(get(params, "textDocument", NULL), "uri");
+    pthread_mutex_lock(&s->publishing);
     lsp_queue_drop(&s->perf, uri); /* their diagnostics would stay in the editor */
     lsp_queue_drop(&s->analysis, uri);
     const bool had_hints = lsp_hints_drop(s, uri);
     if (hpc_documents_find(&s->documents, uri) && (had_hints || (!s->can.pulls && s->o->checker)))
         lsp_hints_publish(s, uri);
+    pthread_mutex_unlock(&s->publishing);
     hpc_documents_close(&s->documents, uri);
 }
 

@@ -290,6 +290,7 @@ static void answer_inline(const completing *x, const char *text)
         hpc_json_open(&w, NULL, '{');
         hpc_json_put_text(&w, "insertText", text);
         lsp_put_range(&w, "range", x->s, &x->j->document.text, x->at, x->at);
+        if (source[0]) hpc_json_put_text(&w, "attribution", source); /* ours; others ignore it */
         hpc_json_close(&w, '}');
     }
     hpc_json_close(&w, ']');

@@ -138,21 +138,28 @@ out:
     return rc;
 }
 
+/* With `publishing`, as the closing of a document. */
+static void show(lsp_server *s, const lsp_job *j, lsp_hints *found)
+{
+    pthread_mutex_lock(&s->publishing);
+    const bool cancelled = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED);
+    if (lsp_hints_take(s, j->uri, j->number, cancelled ? NULL : found))
+        lsp_hints_changed(s, &j->document, &j->settings);
+    pthread_mutex_unlock(&s->publishing);
+}
+
 void lsp_predict(lsp_server *s, lsp_job *j)
 {
-    lsp_hints found = {.uri = copy(j->document.uri)};
+    lsp_hints found = {0};
     bool known = false;
     const int64_t token =
         lsp_progress_begin(s, "hpccoder: predicting performance", false, &j->cancel);
-    int rc = found.uri ? predict(&found, &known, s, j) : HPC_E_NOMEM;
+    int rc = predict(&found, &known, s, j);
     lsp_progress_end(s, token);
-    const bool cancelled = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED);
-    if (rc >= 0 && known && !cancelled) {
-        rc = lsp_hints_take(s, &found);
-        if (rc >= 0) lsp_hints_changed(s, &j->document, &j->settings);
-    }
+    show(s, j, rc >= 0 && known ? &found : NULL);
     lsp_hints_release(&found);
     if (rc >= 0) return;
-    if (!cancelled) lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
+    if (!__atomic_load_n(&j->cancel, __ATOMIC_RELAXED))
+        lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
     hpc_error_clear();
 }

@@ -184,7 +184,8 @@ static void put_diagnostics(hpc_json_out *w, const lsp_server *s, const analysis
         if (severity_of(&a->file, k) > 0) put_diagnostic(w, s, a, k);
 }
 
-static void push(lsp_server *s, const analysis *a)
+/* With `publishing`. */
+static void publish(lsp_server *s, const analysis *a)
 {
     hpc_buf out = {0};
     hpc_json_out w;
@@ -198,6 +199,16 @@ static void push(lsp_server *s, const analysis *a)
     hpc_json_close(&w, ']');
     hpc_json_close(&w, '}');
     lsp_answer_end(s, &w);
+}
+
+/* The analysis, or NULL: the hints alone. Nothing, if the document was closed meanwhile. */
+static void push(lsp_server *s, const lsp_job *j, const analysis *a)
+{
+    pthread_mutex_lock(&s->publishing);
+    const bool wanted = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED) == 0;
+    if (wanted && a) publish(s, a);
+    if (wanted && !a) lsp_hints_publish(s, j->uri);
+    pthread_mutex_unlock(&s->publishing);
 }
 
 static void answer_pull(lsp_server *s, const hpc_json *id, const analysis *a)
@@ -221,8 +232,7 @@ static bool push_nothing(lsp_server *s, const lsp_job *j)
     hpc_buf out = {0};
     hpc_json_out w;
     if (wanted) return false;
-    if (j->kind == LSP_PUSH_DIAGNOSTICS || j->kind == LSP_PUSH_AGAIN)
-        lsp_hints_publish(s, j->document.uri);
+    if (j->kind == LSP_PUSH_DIAGNOSTICS || j->kind == LSP_PUSH_AGAIN) push(s, j, NULL);
     if (j->kind == LSP_ACTIONS || j->kind == LSP_HOVER) lsp_answer_null(s, j->id);
     if (j->kind != LSP_PULL_DIAGNOSTICS) return true;
     lsp_answer_begin(&w, &out, j->id);
@@ -235,16 +245,14 @@ static bool push_nothing(lsp_server *s, const lsp_job *j)
     return true;
 }
 
-/* The newest analysis of the document, with its hints. */
-static void push_again(lsp_server *s, const char *uri)
+/* NULL: the document has none. */
+static const analysis *newest(const lsp_server *s, const char *uri)
 {
     for (int64_t k = 0; s->analyses && k < s->analyses->n; k++) {
         const analysis *a = &s->analyses->item[k];
-        if (a->document.text.n == 0 || strcmp(a->document.uri, uri) != 0) continue;
-        push(s, a);
-        return;
+        if (a->document.text.n > 0 && strcmp(a->document.uri, uri) == 0) return a;
     }
-    lsp_hints_publish(s, uri);
+    return NULL;
 }
 
 /* ---- code actions --------------------------------------------------------------------------- */
@@ -399,13 +407,13 @@ void lsp_analyse(lsp_server *s, lsp_job *j)
     analysis *a = NULL;
     if (push_nothing(s, j)) return;
     if (j->kind == LSP_PUSH_AGAIN) {
-        push_again(s, j->document.uri);
+        push(s, j, newest(s, j->uri));
         return;
     }
     int rc = find(&a, s, j);
     const int cancelled = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED);
     if (rc >= 0 && !cancelled) {
-        if (j->kind == LSP_PUSH_DIAGNOSTICS) push(s, a);
+        if (j->kind == LSP_PUSH_DIAGNOSTICS) push(s, j, a);
         if (j->kind == LSP_PULL_DIAGNOSTICS) answer_pull(s, j->id, a);
         if (j->kind == LSP_ACTIONS) rc = answer_actions(s, j, a);
         if (j->kind == LSP_HOVER) answer_hover(s, j, a);

@@ -38,6 +38,7 @@ typedef struct lsp_job {
     char *uri;             /* of the document: queues compare it while a worker has the job */
     hpc_document document; /* the worker's; its language is as the client names it */
     lsp_settings settings; /* of the time when it was made */
+    int64_t number;        /* LSP_PERF: of the hints that it makes; see lsp_hints_expect */
     int64_t due_ns;        /* not begun before */
     int cancel; /* atomic; 1: superseded, the answer is null; 2: cancelled by the client */
 } lsp_job;
@@ -86,10 +87,17 @@ typedef struct lsp_hint { /* about a changed function */
     lsp_reason reason[LSP_REASONS];
     int reasons_n;
 } lsp_hint;
+typedef struct lsp_edit { /* the text between the positions became one with `by` more lines */
+    hpc_text_position from, to;
+    int64_t by;
+} lsp_edit;
 typedef struct lsp_hints { /* of a document */
     char *uri;
     lsp_hint *item;
     int64_t n, cap;
+    int64_t awaited; /* the number of hints that are being made; 0: none are */
+    lsp_edit *edit;  /* since the save that they are made for */
+    int64_t edit_n, edit_cap;
 } lsp_hints;
 
 struct lsp_analyses;  /* lsp_pragma.c */
@@ -114,7 +122,11 @@ struct lsp_server {
         pthread_mutex_t lock;
         lsp_hints *item;
         int64_t n, cap;
+        int64_t last; /* number of hints that were expected */
     } hints;
+    /* Held from the look at a document's state until its diagnostics are sent: none are sent for a
+     * document that was closed, and newer ones are never followed by older ones. */
+    pthread_mutex_t publishing;
     struct lsp_analyses *analyses;   /* of the analysis thread */
     struct lsp_completer *completer; /* of the completion thread */
 };
@@ -173,15 +185,21 @@ void lsp_progress_cancel(lsp_server *s, const hpc_json *params);
 void lsp_hints_open(lsp_server *s);
 void lsp_hints_close(lsp_server *s);
 void lsp_hints_release(lsp_hints *h);
-int lsp_hints_take(lsp_server *s, lsp_hints *h);     /* replaces those of its document */
-bool lsp_hints_drop(lsp_server *s, const char *uri); /* true: there were some */
+/* Hints are made for the text of now; their number. 0: out of memory. */
+int64_t lsp_hints_expect(lsp_server *s, const char *uri);
+/* The hints with that number replace those of the document, moved with the edits since. made NULL:
+ * the prediction failed. Takes them. False: the document was closed, replaced, or saved again. */
+bool lsp_hints_take(lsp_server *s, const char *uri, int64_t number, lsp_hints *made);
+/* Those that are expected, too. True: some were shown. */
+bool lsp_hints_drop(lsp_server *s, const char *uri);
 /* The range became the text. True: hints moved. */
 bool lsp_hints_edit(lsp_server *s, const char *uri, hpc_text_position from, hpc_text_position to,
                     const char *text);
 void lsp_hints_put(hpc_json_out *w, lsp_server *s, const char *uri); /* as diagnostics */
-void lsp_hints_publish(lsp_server *s, const char *uri);              /* alone */
-/* Publishes them; where the client does not ask for the verdicts on loops, with these, on the
- * analysis thread. (lsp.c) */
+/* Alone. With `publishing`. */
+void lsp_hints_publish(lsp_server *s, const char *uri);
+/* With `publishing`. Publishes them; where the client does not ask for the verdicts on loops, with
+ * these, on the analysis thread. (lsp.c) */
 void lsp_hints_changed(lsp_server *s, const hpc_document *d, const lsp_settings *settings);
 
 /* ---- what the workers do ---- */

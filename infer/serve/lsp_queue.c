@@ -31,20 +31,33 @@ static void wait_until(lsp_queue *q, int64_t ns)
     pthread_cond_timedwait(&q->changed, &q->lock, &t);
 }
 
-/* The first job, once it is due; NULL: the queue is closed. Called with the lock. */
-static lsp_job *take(lsp_queue *q)
+/* The first job that is due. NULL: *next is the time of the earliest one; 0: the queue is empty. */
+static lsp_job *take_due(lsp_queue *q, int64_t *next)
 {
-    while (!q->closed) {
-        lsp_job *j = q->first;
-        if (!j) {
-            pthread_cond_wait(&q->changed, &q->lock);
-        } else if (j->due_ns > hpc_clock_ns()) {
-            wait_until(q, j->due_ns);
-        } else {
-            q->first = j->next;
-            q->running = j;
+    const int64_t now = hpc_clock_ns();
+    *next = 0;
+    for (lsp_job **at = &q->first; *at; at = &(*at)->next) {
+        lsp_job *j = *at;
+        if (j->due_ns <= now) {
+            *at = j->next;
             return j;
         }
+        if (*next == 0 || j->due_ns < *next) *next = j->due_ns;
+    }
+    return NULL;
+}
+
+/* Waits until a job is due; NULL: the queue is closed. Called with the lock. */
+static lsp_job *take(lsp_queue *q)
+{
+    int64_t next;
+    while (!q->closed) {
+        q->running = take_due(q, &next);
+        if (q->running) return q->running;
+        if (next == 0)
+            pthread_cond_wait(&q->changed, &q->lock);
+        else
+            wait_until(q, next);
     }
     return NULL;
 }

@@ -194,11 +194,21 @@ static int call_tool(const mcp_server *s, const hpc_json *id, const hpc_json *pa
     return write_line(s, &out);
 }
 
-static bool is_tool(const char *name)
+static const hpc_tool *find_tool(const char *name)
 {
     for (const hpc_tool *t = hpc_tools; t->name; t++)
-        if (strcmp(t->name, name) == 0) return true;
-    return false;
+        if (strcmp(t->name, name) == 0) return t;
+    return NULL;
+}
+
+static int check_and_call(const mcp_server *s, const hpc_json *id, const hpc_json *params)
+{
+    const hpc_tool *t = find_tool(text_in(params, "name"));
+    if (!t) return answer_error(s, id, INVALID_PARAMS, "unknown tool; tools/list names the tools");
+    if (hpc_tool_check(t, hpc_json_get(params, "arguments")) >= 0) return call_tool(s, id, params);
+    const hpc_error e = *hpc_error_get();
+    hpc_error_clear();
+    return answer_error(s, id, INVALID_PARAMS, e.text);
 }
 
 static int ping(const mcp_server *s, const hpc_json *id)
@@ -224,11 +234,8 @@ static int dispatch(const mcp_server *s, const hpc_json *message)
     if (strcmp(method, "initialize") == 0) return initialize(s, id, params);
     if (strcmp(method, "ping") == 0) return ping(s, id);
     if (strcmp(method, "tools/list") == 0) return list_tools(s, id);
-    if (strcmp(method, "tools/call") != 0)
-        return answer_error(s, id, UNKNOWN_METHOD, "unknown method");
-    if (!is_tool(text_in(params, "name")))
-        return answer_error(s, id, INVALID_PARAMS, "unknown tool; tools/list names the tools");
-    return call_tool(s, id, params);
+    if (strcmp(method, "tools/call") == 0) return check_and_call(s, id, params);
+    return answer_error(s, id, UNKNOWN_METHOD, "unknown method");
 }
 
 int hpc_mcp_serve(const hpc_mcp_options *o)

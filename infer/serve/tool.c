@@ -93,6 +93,27 @@ out:
     return rc;
 }
 
+int hpc_tool_check(const hpc_tool *t, const hpc_json *arguments)
+{
+    hpc_json *schema = NULL;
+    const hpc_json *value;
+    int rc;
+    if (hpc_json_kind_of(arguments) == HPC_JSON_NULL) return HPC_OK;
+    if (hpc_json_kind_of(arguments) != HPC_JSON_OBJECT)
+        return hpc_fail(HPC_E_ARG, "the arguments must be an object");
+    TRY(hpc_json_parse(&schema, t->schema, strlen(t->schema), "schema"));
+    const hpc_json *known = hpc_json_get(schema, "properties");
+    for (int64_t k = 0; k < hpc_json_n(arguments); k++) {
+        const char *name = hpc_json_key(arguments, k, &value);
+        if (!hpc_json_get(known, name))
+            TRY(hpc_fail(HPC_E_ARG, "unknown argument \"%.40s\"; tools/list names those of %s",
+                         name, t->name));
+    }
+out:
+    hpc_json_free(schema);
+    return rc;
+}
+
 /* ---- command lines -------------------------------------------------------------------------- */
 
 static int make_complete(running *x)

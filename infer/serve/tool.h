@@ -21,6 +21,8 @@ typedef struct hpc_tool_options {
     const char *scratch; /* existing folder for temporary files */
 } hpc_tool_options;
 
+/* HPC_E_ARG: the arguments are not an object, or the tool does not know one of them. */
+int hpc_tool_check(const hpc_tool *t, const hpc_json *arguments);
 /* Appends the JSON that the tool prints. HPC_E_ARG: wrong arguments, or the command rejects its
  * input; the message is the command's. */
 int hpc_tool_run(hpc_buf *out, const hpc_tool_options *o, const char *name,

@@ -190,21 +190,39 @@ out:
 
 /* ---- locks ------------------------------------------------------------------ */
 
-int hpc_file_lock(int *lock, const char *path, bool wait)
+/* Its owner may have removed the file before it gave up the lock, and another process may have a
+ * lock on a new one. */
+static bool is_of_path(int fd, const char *path)
 {
-    *lock = -1;
+    struct stat own, now;
+    return fstat(fd, &own) == 0 && stat(path, &now) == 0 && own.st_ino == now.st_ino &&
+           own.st_dev == now.st_dev;
+}
+
+/* 1: *lock has it; 0: another process does; 2: the file was replaced. */
+static int try_lock(int *lock, const char *path, bool wait)
+{
     int fd = hpc_file_open_retry(path, O_RDWR | O_CREAT, 0666);
     if (fd < 0) return hpc_fail_os(HPC_E_IO, "cannot open the lock " SHOWN, path);
     int rc;
     do rc = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
     while (rc < 0 && errno == EINTR);
-    if (rc == 0) {
+    if (rc == 0 && is_of_path(fd, path)) {
         *lock = fd;
-        return 0;
+        return 1;
     }
-    rc = errno == EWOULDBLOCK ? 0 : hpc_fail_os(HPC_E_IO, "cannot lock " SHOWN, path);
+    rc = rc == 0 ? 2 : errno == EWOULDBLOCK ? 0 : hpc_fail_os(HPC_E_IO, "cannot lock " SHOWN, path);
     close(fd);
     return rc;
+}
+
+int hpc_file_lock(int *lock, const char *path, bool wait)
+{
+    int rc;
+    *lock = -1;
+    do rc = try_lock(lock, path, wait);
+    while (rc == 2);
+    return rc < 0 ? rc : HPC_OK;
 }
 
 void hpc_file_unlock(int lock)

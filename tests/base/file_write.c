@@ -3,6 +3,7 @@
  * between processes.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -191,6 +192,42 @@ static void test_lock(void **state)
     close(ready[1]);
 }
 
+typedef struct waiter {
+    const char *path;
+    int lock, done; /* done: atomic */
+} waiter;
+
+static void *take_lock(void *user)
+{
+    waiter *w = user;
+    if (hpc_file_lock(&w->lock, w->path, true) >= 0)
+        __atomic_store_n(&w->done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* One process waits for the lock, its owner removes the file, and a third one locks a new file. */
+static void lock_of_a_removed_file_is_not_taken(void **state)
+{
+    const struct timespec pause = {0, 100 * 1000000L};
+    char path[PATH_MAX];
+    int first = -1, third = -1;
+    pthread_t thread;
+    waiter w = {.path = hpc_test_path(path, *state, "lock"), .lock = -1};
+    assert_int_equal(hpc_file_lock(&first, path, true), 0);
+    assert_int_equal(pthread_create(&thread, NULL, take_lock, &w), 0);
+    nanosleep(&pause, NULL); /* it waits */
+    assert_int_equal(hpc_file_remove(path), 0);
+    assert_int_equal(hpc_file_lock(&third, path, false), 0);
+    assert_true(third >= 0);
+    hpc_file_unlock(first);
+    nanosleep(&pause, NULL);
+    assert_false(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
+    hpc_file_unlock(third);
+    pthread_join(thread, NULL);
+    assert_true(w.lock >= 0);
+    hpc_file_unlock(w.lock);
+}
+
 /* Whatever the umask allows. */
 static void private_files_and_folders_are_for_their_owner(void **state)
 {
@@ -256,6 +293,7 @@ int main(void)
         TEST(test_each_failure),
         TEST(test_list_and_sweep),
         TEST(test_lock),
+        TEST(lock_of_a_removed_file_is_not_taken),
         cmocka_unit_test(test_hash),
         TEST(private_files_and_folders_are_for_their_owner),
         TEST(touch_sets_the_time_of_the_last_change),

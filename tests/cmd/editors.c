@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "runtime/base/base.h"
 #include "tests/source/check.h"
 #include "tests/support/command.h"
@@ -179,15 +180,35 @@ static void vscode_extension_is_packed_with_its_manifest(void **state)
     hpc_test_says(output, "6 entries");
 }
 
+/* The unit and the module file name the installed program. */
+static void installation_has_editor_and_service_files(void **state)
+{
+    need("make --version", "make");
+    run(state,
+        "D='%s'; O='%s'; env -u MAKEFLAGS -u MAKELEVEL make B=${D%%/hpccoder} DESTDIR=$O "
+        "PREFIX=/opt/h install-editors install-service >$O.log 2>&1 || { cat $O.log; exit 1; }; "
+        "cd $O/opt/h && ls share/hpccoder/editors && grep -h ^ExecStart= lib/systemd/user/* && "
+        "grep -r '^set root' share/hpccoder/modulefiles && "
+        "grep -c -a extension.js share/hpccoder/editors/vscode/hpccoder.vsix",
+        "root");
+    hpc_test_says(output, "emacs\nnvim\nvim\nvscode\n");
+    hpc_test_says(output, "ExecStart=/opt/h/bin/hpccoder serve --unix %t/hpccoder.sock");
+    hpc_test_says(output, "modulefiles/hpccoder/" HPC_VERSION ":set root /opt/h\n");
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(neovim_shows_accepts_and_fixes), TEST(neovim_shows_hints_on_performance),
-        TEST(emacs_completes_and_fixes),      TEST(vim_shows_accepts_and_fixes),
-        TEST(vscode_shows_accepts_and_fixes), TEST(vscode_extension_is_packed_with_its_manifest),
+        TEST(neovim_shows_accepts_and_fixes),
+        TEST(neovim_shows_hints_on_performance),
+        TEST(emacs_completes_and_fixes),
+        TEST(vim_shows_accepts_and_fixes),
+        TEST(vscode_shows_accepts_and_fixes),
+        TEST(vscode_extension_is_packed_with_its_manifest),
+        TEST(installation_has_editor_and_service_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

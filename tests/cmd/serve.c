@@ -82,6 +82,44 @@ static void killed_server_does_not_block_the_next(void **state)
     assert_false(hpc_file_exists(p.path));
 }
 
+/* A stream that runs at the signal comes to its end. */
+static void term_waits_for_running_requests(void **state)
+{
+    static const char body[] = "{\"prompt\":\"int main(\",\"n_predict\":600,\"ignore_eos\":true,"
+                               "\"temperature\":0,\"stream\":true}";
+    char head[256], *reply = malloc(WEB_REPLY), *rest = malloc(4 * WEB_REPLY);
+    process p;
+    web w = {.h = NULL};
+    WEB_NEEDS_LIBRARY();
+    start(&p, *state);
+    strcpy(w.path, p.path);
+    int fd = web_connect(&w);
+    snprintf(head, sizeof head,
+             "POST /completion HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+             "Content-Length: %zu\r\n\r\n",
+             sizeof body - 1);
+    web_say(fd, head);
+    web_say(fd, body);
+    web_read(reply, fd, "\"content\"");
+    assert_int_equal(web_status(reply), 200);
+    kill(p.id, SIGTERM);
+    size_t n = 0; /* the last bytes are kept */
+    for (ssize_t k; (k = recv(fd, rest + n, 2 * WEB_REPLY, 0)) > 0;) {
+        n += (size_t)k;
+        if (n < 2 * WEB_REPLY) continue;
+        memmove(rest, rest + n - WEB_REPLY, WEB_REPLY);
+        n = WEB_REPLY;
+    }
+    rest[n] = '\0';
+    close(fd);
+    assert_non_null(strstr(rest, "\"tokens_predicted\":600"));
+    assert_non_null(strstr(rest, "\"stop\":true"));
+    assert_int_equal(end(&p, 0), 0);
+    assert_false(hpc_file_exists(p.path));
+    free(reply);
+    free(rest);
+}
+
 static void second_server_is_rejected_in_one_line(void **state)
 {
     hpc_test_folder *f = *state;
@@ -156,6 +194,7 @@ static void idle_server_exits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_FOLDER(killed_server_does_not_block_the_next),
+                                       WITH_FOLDER(term_waits_for_running_requests),
                                        WITH_FOLDER(second_server_is_rejected_in_one_line),
                                        WITH_FOLDER(given_template_renders_chats),
                                        WITH_FOLDER(wrong_options_are_rejected_in_one_line),

@@ -103,25 +103,59 @@ static void tokens_and_text_give_the_same_completion(void **state)
     assert_string_equal(text, same);
     free(text);
     free(same);
+    assert_non_null(strstr(ask(f, 501, "POST /v1/embeddings", "{\"input\":\"a\"}"),
+                           "\"type\":\"not_supported_error\""));
+    ask(f, 501, "POST /embedding", "{\"content\":\"a\"}");
     ask(f, 400, "POST /detokenize", "{\"tokens\":[-1]}");
     close_fixture(f);
 }
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
+#define NESTED                                                                                     \
+    "\"input_prefix\":\"double dot(int n, const double *x)\\n{\\n    double s = 0;\\n    for "     \
+    "(int\","                                                                                      \
+    "\"input_suffix\":\"\\n\",\"n_predict\":80"
+
+static int pieces(const char *stream)
+{
+    int n = 0;
+    for (const char *at = stream; (at = strstr(at, "\"content\":\"")); at++) n += at[11] != '"';
+    return n;
+}
+
+static void streams_at_a_position_come_in_lines(void **state)
+{
+    char joined[4096];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    const char *text = ask_stream(f, "POST /infill", "{" NESTED ",\"stream\":true}");
+    join_events(joined, text, NULL, "content");
+    int lines = 1;
+    for (const char *at = joined; (at = strchr(at, '\n')); at++) lines++;
+    assert_in_range(lines, 3, 40);
+    assert_int_equal(pieces(text), lines);
+    text = ask_stream(f, "POST /infill", "{" NESTED ",\"stream\":true,\"n_cmpl\":2}");
+    assert_int_equal(pieces(text), 2);
+    /* The model repeats itself here, and the rules sample again. */
+    text = ask_stream(f, "POST /infill",
+                      "{\"input_prefix\":\"int sum(int n, const int *x)\\n{\\n    int s = 0;\\n\","
+                      "\"input_suffix\":\"\\n\",\"n_predict\":64,\"stream\":true}");
+    assert_true(pieces(text) > 1);
+    close_fixture(f);
+}
+
+#define LOOP                                                                                       \
+    "\"input_prefix\":\"" PREFIX "\",\"input_suffix\":\"" SUFFIX                                   \
+    "\",\"prompt\":\"    for (int i\",\"n_predict\":64"
+
 static void streams_equal_whole_answers(void **state)
 {
     static const struct {
         const char *line, *body, *list, *key;
-    } cases[] = {{"POST /infill",
-                  "\"input_prefix\":\"" PREFIX "\",\"input_suffix\":\"" SUFFIX
-                  "\",\"prompt\":\"    for (int i\",\"n_predict\":64",
-                  NULL, "content"},
-                 /* The model repeats itself here, and the rules sample again. */
-                 {"POST /infill",
-                  "\"input_prefix\":\"int sum(int n, const int *x)\\n{\\n    int s = 0;\\n\","
-                  "\"input_suffix\":\"\\n\",\"n_predict\":64",
-                  NULL, "content"},
+    } cases[] = {{"POST /infill", LOOP, NULL, "content"},
+                 {"POST /infill", LOOP ",\"stop\":[\"s;\\n\",\";\\n    r\"]", NULL, "content"},
+                 {"POST /infill", LOOP ",\"n_indent\":5", NULL, "content"},
                  {"POST /completion", "\"prompt\":\"int main(\",\"n_predict\":24,\"seed\":3", NULL,
                   "content"},
                  {"POST /v1/completions", "\"prompt\":\"int main(\",\"max_tokens\":24,\"seed\":3",
@@ -405,6 +439,7 @@ int main(void)
         WITH_FOLDER(infill_ends_at_a_stop_string),
         WITH_FOLDER(rejects_invalid_requests),
         WITH_FOLDER(tokens_and_text_give_the_same_completion),
+        WITH_FOLDER(streams_at_a_position_come_in_lines),
         WITH_FOLDER(streams_equal_whole_answers),
         WITH_FOLDER(all_protocols_give_the_same_completion),
         WITH_FOLDER(facts_have_the_keys_that_clients_read),

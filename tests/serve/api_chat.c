@@ -245,6 +245,8 @@ static void answers_as_openai(void **state)
     answer = ask(f, 200, "POST /v1/chat/completions",
                  USER("int main(") ",\"max_tokens\":4,\"n_probs\":2,\"temperature\":0}");
     assert_has(answer, "\"logprobs\":{\"content\":[{");
+    assert_has(ask(f, 200, "POST /v1/chat/completions/input_tokens", USER("int main(") "}"),
+               "{\"input_tokens\":");
     close_fixture(f);
 }
 
@@ -269,6 +271,9 @@ static void streams_equal_whole_answers(void **state)
     assert_true(strlen(whole) > 0);
     assert_string_equal(joined, whole);
     assert_int_equal(occurrences(stream, "\"role\":\"assistant\""), 1);
+    const char *first = strstr(stream, "data: {");
+    assert_true(strstr(first, "\"delta\":{\"role\":\"assistant\",\"content\":null}") <
+                strstr(first, "\n\n"));
     assert_int_equal(occurrences(stream, "\"usage\""), 1);
     assert_has(stream, "\"object\":\"chat.completion.chunk\"");
     assert_has(stream, "data: [DONE]\n\n");

@@ -20,27 +20,32 @@ static void errors_name_the_key(void **state)
     static const struct {
         const char *options, *key;
         int status;
-    } cases[] = {{"\"temperature\":\"x\"", "\\\"temperature\\\"", 400},
-                 {"\"n_predict\":1.5", "\\\"n_predict\\\"", 400},
-                 {"\"n_predict\":-2", "\\\"n_predict\\\"", 400},
-                 {"\"stream\":1", "\\\"stream\\\"", 400},
-                 {"\"stop\":[1]", "\\\"stop\\\"", 400},
-                 {"\"stop\":7", "\\\"stop\\\"", 400},
-                 {"\"logit_bias\":3", "\\\"logit_bias\\\"", 400},
-                 {"\"logit_bias\":[[1]]", "\\\"logit_bias\\\"", 400},
-                 {"\"samplers\":[\"none\"]", "'none'", 400},
-                 {"\"samplers\":\"kz\"", "'z'", 400},
-                 {"\"n\":0", "\\\"n\\\"", 400},
-                 {"\"n\":17", "17 answers", 400},
-                 {"\"id_slot\":\"a\"", "\\\"id_slot\\\"", 400},
-                 {"\"document\":1", "\\\"document\\\"", 400},
-                 {"\"presence_penalty\":0.5", "\\\"presence_penalty\\\"", 400},
-                 {"\"mirostat\":2", "\\\"mirostat\\\"", 400},
-                 {"\"grammar\":\"root ::= x\"", "\\\"grammar\\\"", 501},
-                 {"\"json_schema\":{}", "\\\"json_schema\\\"", 501},
-                 {"\"response_format\":{\"type\":\"json_object\"}", "\\\"response_format\\\"", 501},
-                 {"\"lora\":[{\"id\":0}]", "\\\"lora\\\"", 501},
-                 {"\"echo\":true", "\\\"echo\\\"", 501}};
+    } cases[] = {
+        {"\"temperature\":\"x\"", "\\\"temperature\\\"", 400},
+        {"\"n_predict\":1.5", "\\\"n_predict\\\"", 400},
+        {"\"n_predict\":-2", "\\\"n_predict\\\"", 400},
+        {"\"stream\":1", "\\\"stream\\\"", 400},
+        {"\"stop\":[1]", "\\\"stop\\\"", 400},
+        {"\"stop\":7", "\\\"stop\\\"", 400},
+        {"\"logit_bias\":3", "\\\"logit_bias\\\"", 400},
+        {"\"logit_bias\":[[1]]", "\\\"logit_bias\\\"", 400},
+        {"\"samplers\":[\"none\"]", "'none'", 400},
+        {"\"samplers\":\"kz\"", "'z'", 400},
+        {"\"n\":0", "\\\"n\\\"", 400},
+        {"\"n\":17", "17 answers", 400},
+        {"\"id_slot\":\"a\"", "\\\"id_slot\\\"", 400},
+        {"\"document\":1", "\\\"document\\\"", 400},
+        {"\"presence_penalty\":0.5", "\\\"presence_penalty\\\"", 400},
+        {"\"mirostat\":2", "\\\"mirostat\\\"", 400},
+        {"\"grammar\":\"root ::= x\"", "line 1: the rule x is not defined", 400},
+        {"\"grammar\":7", "\\\"grammar\\\"", 400},
+        {"\"grammar\":\"root ::= \\\"a\\\"\",\"json_schema\":{}", "exclude each other", 400},
+        {"\"json_schema\":{\"pattern\":\"a\"}", "\\\"pattern\\\"", 501},
+        {"\"json_schema\":{\"type\":\"hiccup\"}", "\\\"type\\\"", 400},
+        {"\"response_format\":{\"type\":\"sound\"}", "\\\"response_format\\\"", 400},
+        {"\"response_format\":{\"type\":\"json_schema\"}", "has no schema", 400},
+        {"\"lora\":[{\"id\":0}]", "\\\"lora\\\"", 501},
+        {"\"echo\":true", "\\\"echo\\\"", 501}};
     char body[256];
     WEB_NEEDS_LIBRARY();
     fixture *f = open_fixture(state);
@@ -52,7 +57,9 @@ static void errors_name_the_key(void **state)
     assert_non_null(strstr(ask(f, 501, "POST /infill", "{" INFILL ",\"logit_bias\":{\"1\":-1}}"),
                            "logit_bias"));
     assert_non_null(strstr(
-        ask(f, 501, "POST /api/generate", "{\"prompt\":\"a\",\"format\":\"json\"}"), "format"));
+        ask(f, 400, "POST /api/generate", "{\"prompt\":\"a\",\"format\":\"xml\"}"), "format"));
+    assert_non_null(strstr(ask(f, 501, "POST /infill", "{" INFILL ",\"json_schema\":{}}"),
+                           "not supported at a position"));
     assert_non_null(strstr(ask(f, 501, "POST /completion",
                                "{\"prompt\":{\"prompt_string\":\"a\",\"multimodal_data\":\"b\"}}"),
                            "multimodal_data"));
@@ -87,6 +94,24 @@ static void huge_time_limits_do_not_end_answers(void **state)
         assert_null(strstr(answer, "\"content\":\"\""));
         if (k == 1) assert_non_null(strstr(answer, "\"tokens_predicted\":8"));
     }
+    close_fixture(f);
+}
+
+static void seeds_have_64_bits(void **state)
+{
+    static const char *const seeds[] = {"4294967295", "9007199254740993", "9223372036854775807"};
+    char body[160], expected[64];
+    WEB_NEEDS_LIBRARY();
+    fixture *f = open_fixture(state);
+    for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+        snprintf(body, sizeof body, "{\"prompt\":\"int\",\"n_predict\":1,\"seed\":%s}", seeds[k]);
+        snprintf(expected, sizeof expected, "\"seed\":%s,", seeds[k]);
+        assert_non_null(strstr(ask(f, 200, "POST /completion", body), expected));
+    }
+    const char *text = ask(f, 200, "POST /completion",
+                           "{\"prompt\":\"int\",\"n_predict\":1,\"seed\":18446744073709551615}");
+    assert_null(strstr(text, "\"seed\":0,"));
+    assert_null(strstr(text, "\"seed\":-"));
     close_fixture(f);
 }
 
@@ -412,6 +437,7 @@ int main(void)
         WITH_FOLDER(errors_name_the_key),
         WITH_FOLDER(values_without_effect_are_accepted),
         WITH_FOLDER(huge_time_limits_do_not_end_answers),
+        WITH_FOLDER(seeds_have_64_bits),
         WITH_FOLDER(biases_have_a_limit),
         WITH_FOLDER(long_prompt_names_both_sizes),
         WITH_FOLDER(stopping_word_is_the_one_that_came),

@@ -244,6 +244,31 @@ static void other_files_and_lost_ones_do_no_harm(void **state)
     hpc_kv_store_close(s);
 }
 
+/* The number in the name and in the file is the end of the segment in the tokens. */
+static void file_with_another_number_of_tokens_is_not_taken(void **state)
+{
+    const text a = text_of(1);
+    const int64_t number = -1000000;
+    char path[PATH_MAX], other[PATH_MAX + 32];
+    hpc_buf file = {0};
+    hpc_kv_store *s = open_default(*state);
+    put(s, &a, SEGMENT);
+    hpc_kv_store_close(s);
+    only_file(path, *state);
+    test_ok(hpc_file_read(&file, path, 1 << 20));
+    memcpy(file.data + 16, &number, sizeof number); /* after the magic, version and segment */
+    test_ok(hpc_file_remove(path));
+    *strrchr(path, '-') = '\0';
+    snprintf(other, sizeof other, "%s-%lld.kv", path, (long long)number);
+    test_ok(hpc_file_save(other, file.data, file.n));
+    hpc_buf_release(&file);
+    s = open_default(*state);
+    assert_int_equal(hpc_kv_store_files(s), 1);
+    assert_false(hpc_kv_store_has(s, a.token, SEGMENT));
+    assert_false(get(s, &a, SEGMENT));
+    hpc_kv_store_close(s);
+}
+
 static int put_one(void *user)
 {
     const text a = text_of(1);
@@ -284,6 +309,7 @@ int main(void)
         TEST(unused_segments_expire),
         TEST(damaged_file_is_ignored_and_removed),
         TEST(other_files_and_lost_ones_do_no_harm),
+        TEST(file_with_another_number_of_tokens_is_not_taken),
         TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

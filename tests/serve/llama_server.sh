@@ -5,8 +5,9 @@
 # below depend on no particular model: the pilot stands for all of them. Those of logit_bias assume
 # that a vocabulary has words with their space, so they need a TEXT_MODEL, such as SmolLM2 as GGUF.
 #
-# Not in the list: tests that expect the text or the token numbers of stories260K, chat, embeddings,
-# images, the web page, and CORS. This server answers foreign origins with 403.
+# Not in the list: tests that expect the text or the token numbers of stories260K or of its template,
+# tools, embeddings, images, the web page, CORS, and the number of batches of a prompt: this server
+# cuts prompts by time. It answers foreign origins with 403. Chats use a short template.
 #
 # HPCCODER  the program (build/release/hpccoder)
 # PYTHON    an interpreter with pytest, filelock, openai, prometheus_client, requests and wget
@@ -56,6 +57,18 @@ test_metrics_generation_rate_excludes_first_token test_metrics_timings_are_finit
 test_metrics_timings_on_prompt_progress test_metrics_slots_idle_after_completion'
 ignore_eos='test_ignore_eos_populates_logit_bias test_ignore_eos_false_no_logit_bias'
 
+chat='test_completion_with_response_format test_completion_with_json_schema
+test_completion_with_grammar test_completion_with_invalid_grammar test_invalid_chat_completion_req
+test_chat_completion_with_timings_per_token test_logprobs test_logprobs_stream test_logit_bias
+test_context_size_exceeded test_context_size_exceeded_stream
+test_chat_completions_multiple_choices test_chat_completions_token_count'
+cat >"$folder/chat.jinja" <<'END'
+{% for m in messages %}<|{{ m.role }}|>
+{{ m.content }}
+{% endfor %}{% if add_generation_prompt %}<|assistant|>
+{% endif %}
+END
+
 ids() { # file, names
     for name in $2; do echo "unit/test_$1.py::$name"; done
 }
@@ -71,7 +84,7 @@ run() { # ids
 
 run "$(ids basic "$basic") $(ids completion "$completion") $(ids infill "$infill")
 $(ids tokenize "$tokenize") $(ids security "$security") $(ids metrics "$metrics")
-$(ids ignore_eos "$ignore_eos")"
+$(ids ignore_eos "$ignore_eos") $(ids chat_completion "$chat")"
 if [ -n "$text_model" ]; then
     HPCCODER_MODEL=$text_model run "$(ids completion 'test_logit_bias test_completion_unified')"
 else

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "runtime/source/passage.h"
 #include "tests/serve/client.h"
 #include "tests/source/check.h"
 #include "tests/support/sanitized.h"
@@ -160,6 +161,50 @@ static void completion_items_contain_the_name_before_the_cursor(void **state)
     assert_int_equal(client_close(&c), 0);
 }
 
+/* ---- attribution ---------------------------------------------------------------------------- */
+
+#define LINE(k) "    a" #k "[i] = b" #k "[i] + c" #k ";\n"
+#define KNOWN                                                                                      \
+    LINE(1)                                                                                        \
+    LINE(2) LINE(3) LINE(4) LINE(5) LINE(6) LINE(7) LINE(8) LINE(9) LINE(10) LINE(11) LINE(12)
+
+/* An index that has the text. */
+static void save_passages(const char *path, const char *text)
+{
+    hpc_passage_maker *m = NULL;
+    hpc_tokens t = {0};
+    hpc_buf file = {0};
+    test_ok(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false));
+    test_ok(hpc_passage_maker_create(&m));
+    test_ok(hpc_passage_maker_pick(m, &t));
+    test_ok(hpc_passage_maker_learn(m, "a/one", "MIT", &t));
+    test_ok(hpc_passage_maker_finish(&file, m));
+    test_ok(hpc_file_save(path, file.data, file.n));
+    hpc_passage_maker_free(m);
+    hpc_tokens_release(&t);
+    hpc_buf_release(&file);
+}
+
+static void copied_code_is_attributed_in_the_item(void **state)
+{
+    static const hpc_test_phrase known[] = {{KNOWN, {2}}, {"}\n", {HPC_CHAIN_END}}};
+    hpc_lsp_options o = with_model(state, 0);
+    char path[PATH_MAX], text[512];
+    lsp_client c;
+    hpc_test_chain(hpc_test_path(model, *state, "copying"), known, 2);
+    save_passages(hpc_test_path(path, *state, "known.passages"), KNOWN);
+    o.passages = path;
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "void f(int i)\n{\n");
+    begin_inline(text, 1);
+    assert_non_null(strstr(client_ask(&c, text), "\"attribution\":\"repeats 14"));
+    assert_non_null(strstr(c.body.data, " tokens of a/one (MIT)\""));
+    assert_non_null(strstr(c.note, "window/showMessage"));
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
 static void model_that_cannot_be_loaded_is_reported_once(void **state)
 {
     hpc_lsp_options o = with_model(state, 0);
@@ -283,6 +328,7 @@ int main(void)
         TEST(completions_that_do_not_compile_are_replaced),
         TEST(cache_folder_keeps_prompts_between_sessions),
         TEST(idle_server_uses_no_cpu),
+        TEST(copied_code_is_attributed_in_the_item),
         TEST(model_that_cannot_be_loaded_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

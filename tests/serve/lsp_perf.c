@@ -171,6 +171,32 @@ static void next_save_ends_the_analysis_that_runs(void **state)
     end(&c);
 }
 
+/* The first analysis waits until `go` exists. */
+static void edits_made_while_hints_are_computed_move_them(void **state)
+{
+    lsp_client c;
+    hpc_buf text = {0};
+    begin(*state);
+    hpc_buf_printf(&text,
+                   "#!/bin/sh\ntouch '%s/begun'\nwhile [ ! -e '%s/go' ]; do sleep 0.05; done\n"
+                   "exec '%s' \"$@\"\n",
+                   ((place *)*state)->root, ((place *)*state)->root, program);
+    put_text(*state, "slow", text.data);
+    hpc_buf_release(&text);
+    snprintf(program, sizeof program, "%s", in(*state, "slow"));
+    assert_int_equal(chmod(program, 0700), 0);
+    start(&c, &(hpc_lsp_options){.program = program}, "{}");
+    notify(&c, "didSave", "");
+    await_file(in(*state, "begun"));
+    notify(&c, "didChange",
+           ",\"contentChanges\":[{\"range\":{\"start\":{\"line\":1,\"character\":0},"
+           "\"end\":{\"line\":1,\"character\":0}},\"text\":\"// a\\n\\n\"}]");
+    client_ask(&c, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"none\"}"); /* it was read */
+    put_text(*state, "go", "");
+    assert_int_equal(await_line(&c, "slower"), STEP_LINE + 2);
+    end(&c);
+}
+
 /* By its progress report, or as the document is closed. */
 static void end_analysis(void **state, bool closes)
 {
@@ -223,6 +249,7 @@ int main(void)
         TEST(saved_changes_get_hints_with_reasons),
         TEST(hints_move_with_edits_beside_the_verdicts),
         TEST(next_save_ends_the_analysis_that_runs),
+        TEST(edits_made_while_hints_are_computed_move_them),
         TEST(user_can_cancel_the_analysis),
         TEST(closed_document_ends_the_analysis),
     };

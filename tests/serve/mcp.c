@@ -146,8 +146,14 @@ static void calls_run_the_commands(void **state)
     text = ask(&f, CALL("complete", "\"path\":1"));
     assert_non_null(strstr(text, "\"isError\":true"));
     assert_non_null(strstr(text, "must be a text"));
-    text = ask(&f, CALL("pragma", "\"file\":\"a.c\""));
+    text = ask(&f, CALL("pragma", ""));
     assert_non_null(strstr(text, "\\\"path\\\" is missing"));
+    text = ask(&f, CALL("pragma", "\"path\":\"a.c\",\"file\":\"a.c\""));
+    assert_non_null(strstr(text, "\"code\":-32602"));
+    assert_non_null(strstr(text, "unknown argument \\\"file\\\""));
+    text = ask(&f, "{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"pragma\","
+                   "\"arguments\":[]}}");
+    assert_non_null(strstr(text, "\"code\":-32602"));
     assert_non_null(strstr(ask(&f, "{none"), "JSON:1:"));
     text = ask(&f, CALL("none", ""));
     assert_non_null(strstr(text, "unknown tool; tools/list names the tools"));

@@ -8,7 +8,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('hpccoder')
 local options = { accept = '<Tab>', accept_line = '<C-l>', delay_ms = 75 }
 local timer = vim.uv.new_timer()
-local shown -- { buffer, row, column, text, tick }
+local shown -- { buffer, row, column, text, tick, note }
 
 local function clear()
   if shown and vim.api.nvim_buf_is_valid(shown.buffer) then
@@ -22,12 +22,16 @@ local function cursor()
   return position[1] - 1, position[2]
 end
 
-local function show(buffer, row, column, text)
+-- note: the source and licence of copied code, or nil; a line below the text.
+local function show(buffer, row, column, text, note)
   clear()
   local lines = vim.split(text, '\n', { plain = true })
   local below = {}
   for k = 2, #lines do
     below[#below + 1] = { { lines[k], 'Comment' } }
+  end
+  if note then
+    below[#below + 1] = { { note, 'DiagnosticInfo' } }
   end
   vim.api.nvim_buf_set_extmark(buffer, namespace, row, column, {
     virt_text = { { lines[1], 'Comment' } },
@@ -35,7 +39,7 @@ local function show(buffer, row, column, text)
     virt_lines = #below > 0 and below or nil,
   })
   local tick = vim.api.nvim_buf_get_changedtick(buffer)
-  shown = { buffer = buffer, row = row, column = column, text = text, tick = tick }
+  shown = { buffer = buffer, row = row, column = column, text = text, tick = tick, note = note }
 end
 
 -- Asks for a suggestion at the cursor. The server supersedes earlier requests of the buffer.
@@ -60,7 +64,7 @@ function M.request()
     end
     local item = (result.items or result)[1]
     if item and item.insertText ~= '' and vim.api.nvim_get_mode().mode:sub(1, 1) == 'i' then
-      show(buffer, row, column, item.insertText)
+      show(buffer, row, column, item.insertText, item.attribution)
     end
   end, buffer)
 end
@@ -89,11 +93,11 @@ function M.accept_line()
     return false
   end
   local first = shown.text:match('^\n*[^\n]*')
-  local buffer, rest = shown.buffer, shown.text:sub(#first + 1)
+  local buffer, rest, note = shown.buffer, shown.text:sub(#first + 1), shown.note
   insert(first)
   if rest ~= '' then
     local row, column = cursor()
-    show(buffer, row, column, rest)
+    show(buffer, row, column, rest, note)
   end
   return true
 end

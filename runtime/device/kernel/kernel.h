@@ -48,7 +48,7 @@ typedef struct hpc_plan {
 /* Formatted as a table, one op after the other. */
 /* clang-format off */
 typedef enum hpc_act {
-    HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2
+    HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2, HPC_TANH
 } hpc_act;
 
 /* y = act(alpha op(a) op(b) + bias) + residual.   pre (optional) = the argument of act.
@@ -94,15 +94,16 @@ typedef struct hpc_rope_args { hpc_tensor y, x, pos, freq; hpc_rope_attr attr; }
  * Without pages: k, v [T,Hkv,D], the keys of s are its own rows (identity pages).
  * With pages: k, v [P,page,Hkv,D]; len[s] keys; key j lies at pages[s][j / page], j % page.
  * Query i of s sits at position len[s] - queries[s] + i; causal: it sees keys at or before its
- * position; window > 0: only the last `window` of them. Hq is a multiple of Hkv.
- * Never forms T x T. Each query's bits depend on its own sequence alone. */
-typedef struct hpc_attention_attr { double scale; bool causal; int64_t window; } hpc_attention_attr;
+ * position; window > 0: only the last `window` of them. Hq is a multiple of Hkv. cap > 0: scores
+ * are cap tanh(s / cap). Never forms T x T. Each query's bits depend on its own sequence alone. */
+typedef struct hpc_attention_attr {
+    double scale; bool causal; int64_t window; double cap;
+} hpc_attention_attr;
 typedef struct hpc_attention_args {
     hpc_tensor o, lse, q, k, v, start, len, pages;
     hpc_attention_attr attr;
 } hpc_attention_args;
-/* Identity pages only. */
-typedef struct hpc_attention_grad_args {
+typedef struct hpc_attention_grad_args { /* identity pages only */
     hpc_tensor dq, dk, dv, dout, q, k, v, o, lse, start;
     hpc_attention_attr attr;
 } hpc_attention_grad_args;
@@ -276,6 +277,7 @@ typedef struct hpc_backend {
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
     int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
+    void *(*stream)(hpc_device *d, hpc_queue q); /* for links that issue transfers in it; or NULL */
     /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
     int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;

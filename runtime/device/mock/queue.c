@@ -48,6 +48,7 @@ static int run_command(mock *m, const command *c)
 {
     switch (c->kind) {
     case COMMAND_LAUNCH: return run_launch(m, c);
+    case COMMAND_TRANSFER: return c->transfer(c->user);
     case COMMAND_COPY: memmove(c->dst, c->src, c->bytes); return HPC_OK;
     case COMMAND_RECORD: m->event[c->event].reached = true; return HPC_OK;
     default: return HPC_OK;

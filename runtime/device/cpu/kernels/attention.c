@@ -273,9 +273,11 @@ static inline float exponentiate(float *x, float shift)
 }
 
 /* Scores of a row, of which it sees those `in`; the largest. */
-static float scale_row(float *x, attend_span in, float scale)
+static float scale_row(float *x, attend_span in, float scale, float cap)
 {
-    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= scale;
+    float by = cap > 0 ? scale / cap : scale;
+    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= by;
+    for (int64_t j = 0; cap > 0 && j < ATTEND_KEYS; j++) x[j] = cap * vec_tanh(x[j]);
     for (int64_t j = 0; j < in.lo; j++) x[j] = -INFINITY;
     for (int64_t j = in.hi; j < ATTEND_KEYS; j++) x[j] = -INFINITY;
     return largest(x);
@@ -330,7 +332,7 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
             }
             sees[i] = in.lo < in.hi;
             if (sees[i])
-                largest_of[i] = scale_row(x, in, (float)a->attr.scale);
+                largest_of[i] = scale_row(x, in, (float)a->attr.scale, (float)a->attr.cap);
             else
                 memset(x, 0, ATTEND_KEYS * sizeof *x);
         }
