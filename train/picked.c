@@ -23,8 +23,7 @@ bool trainer_derives(const hpc_trainer *t, hpc_value v)
     hpc_value dense = trainer_dense_of(t, v);
     if (dense < 0) return false;
     if (t->p->value[v].type.dtype == HPC_BF16) return true;
-    return strncmp(t->p->value[v].name, "master.", 7) == 0 &&
-           t->p->value[v].type.dtype == t->p->value[dense].type.dtype;
+    return t->p->value[v].param >= 0 && t->p->value[v].type.dtype == t->p->value[dense].type.dtype;
 }
 
 int trainer_find_kept(hpc_trainer *t)

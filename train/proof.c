@@ -97,9 +97,8 @@ static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
     int rc = hpc_model_tensors(&tensor, &n, c);
     if (rc < 0) return rc;
     for (int64_t k = 0; k < n; k++) {
-        char name[HPC_TENSOR_NAME + 16];
-        snprintf(name, sizeof name, "master.%s", tensor[k].name);
-        hpc_value v = hpc_program_find(p, tensor[k].name), m = hpc_program_find(p, name);
+        hpc_value v = hpc_program_find(p, tensor[k].name);
+        hpc_value m = v >= 0 ? p->value[v].master : HPC_NONE;
         if (v >= 0) kind[v] = PARAMETER;
         if (m >= 0) kind[m] = PARAMETER;
         if (v >= 0 && p->value[v].whole >= 0) kind[p->value[v].whole] = PARAMETER;

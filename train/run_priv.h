@@ -129,7 +129,7 @@ static inline bool trainer_stores(const hpc_trainer *t, hpc_value v)
 /* ---- initial state and export (trainer_state.c) ---------------------------------------------- */
 /* The table's row of a parameter or of its master; NULL for other state. */
 const hpc_model_tensor *trainer_tensor_of(const hpc_model_tensor *tensor, int64_t n,
-                                          const char *name);
+                                          const hpc_program *p, hpc_value v);
 /* The type in which a frozen matrix is kept: that of its file, if it is whole on this rank. user:
  * the trainer. */
 hpc_dtype trainer_frozen_type(const hpc_model_tensor *row, void *user);

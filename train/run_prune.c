@@ -57,11 +57,9 @@ typedef struct reading {
 static int read_values(float *out, const hpc_mask *m, void *user)
 {
     const reading *r = user;
-    char name[HPC_TENSOR_NAME + 16];
-    snprintf(name, sizeof name, "master.%s", m->name);
-    hpc_value v = hpc_program_find(r->t->p, name);
-    if (v < 0) v = hpc_program_find(r->t->p, m->name);
+    hpc_value v = hpc_program_find(r->t->p, m->name);
     if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", m->name);
+    if (r->t->p->value[v].master >= 0) v = r->t->p->value[v].master;
     hpc_dtype dtype = (hpc_dtype)r->t->whole[v].dtype;
     if (dtype == HPC_F32) return trainer_gather(out, r->t, v);
     int rc = trainer_gather(r->room, r->t, v);

@@ -85,7 +85,7 @@ void sparse_target(update *u, target *t, hpc_value v)
     t->index = p->value[v].index;
     type.dtype = own == HPC_F64 ? HPC_F64 : HPC_F32;
     if (parts_of(u->parallel) > 1) type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
-    t->param = state_of(u, "master", t, type);
+    t->param = update_master(u, v, type);
     type.dtype = HPC_BF16;
     t->half = own == HPC_BF16 ? state_of(u, "half", t, type) : HPC_NONE;
 }

@@ -9,7 +9,19 @@
 
 /* ---- what is updated ------------------------------------------------------------------------- */
 
-/* A parameter in bf16 is the copy of a "master" in f32, which the update works on. */
+hpc_value update_master(update *u, hpc_value v, hpc_type type)
+{
+    hpc_program *p = u->p;
+    if (p->value[v].master >= 0) return p->value[v].master;
+    const char *name = hpc_arena_text(p->arena, "master.%s", p->value[v].name);
+    hpc_value m = name ? hpc_program_state(p, name, type, false) : HPC_NONE;
+    if (m < 0) return m;
+    p->value[v].master = m;
+    p->value[m].param = v;
+    return m;
+}
+
+/* A parameter in bf16 is a copy of its master in f32, which the update changes. */
 static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
 {
     hpc_program *p = u->p;
@@ -27,9 +39,7 @@ static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
     if (p->value[v].index >= 0) sparse_target(u, &t, v);
     if (type.dtype != HPC_BF16 || t.index >= 0) return t;
     type.dtype = HPC_F32;
-    const char *name = hpc_arena_text(p->arena, "master.%s", tensor->name);
-    hpc_value master = name ? hpc_program_find(p, name) : HPC_NONE;
-    t.param = master >= 0 || !name ? master : hpc_program_state(p, name, type, false);
+    t.param = update_master(u, v, type);
     t.half = v;
     return t;
 }

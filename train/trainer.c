@@ -69,7 +69,7 @@ static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_mod
         out->gradient_bytes += bytes;
     else if (is_gathered(t, v))
         out->parameter_bytes += bytes;
-    else if (trainer_tensor_of(tensor, n, info->name) || v == t->io.model.freq ||
+    else if (trainer_tensor_of(tensor, n, t->p, v) || v == t->io.model.freq ||
              v == t->io.model.local_freq)
         out->parameter_bytes += bytes;
     else

@@ -62,9 +62,9 @@ static int write_real(hpc_trainer *t, hpc_value v, const float *data, void *room
 }
 
 const hpc_model_tensor *trainer_tensor_of(const hpc_model_tensor *tensor, int64_t n,
-                                          const char *name)
+                                          const hpc_program *p, hpc_value v)
 {
-    if (strncmp(name, "master.", 7) == 0) name += 7;
+    const char *name = p->value[p->value[v].param >= 0 ? p->value[v].param : v].name;
     for (int64_t k = 0; k < n; k++)
         if (strcmp(tensor[k].name, name) == 0) return &tensor[k];
     return NULL;
@@ -109,7 +109,7 @@ int trainer_write_state(hpc_trainer *t)
     if (!hash) TRY(HPC_E_NOMEM);
     for (hpc_value v = 0; v < t->p->value_n; v++) {
         if (!trainer_keeps(t, v)) continue;
-        const hpc_model_tensor *row = trainer_tensor_of(tensor, n, t->p->value[v].name);
+        const hpc_model_tensor *row = trainer_tensor_of(tensor, n, t->p, v);
         if (row)
             TRY(read_first(data, t, peft, row, elements_of(&t->whole[v])));
         else
@@ -151,11 +151,9 @@ static int read_stored(float *out, const hpc_trainer *t, hpc_value v, void *room
 static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user)
 {
     const hpc_trainer *t = user;
-    char name[HPC_TENSOR_NAME + 16];
-    snprintf(name, sizeof name, "master.%s", tensor->name);
-    hpc_value v = hpc_program_find(t->p, name);
-    if (v < 0) v = hpc_program_find(t->p, tensor->name);
+    hpc_value v = hpc_program_find(t->p, tensor->name);
     if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", tensor->name);
+    if (t->p->value[v].master >= 0) v = t->p->value[v].master;
     hpc_type type = t->whole[v];
     if (type.dtype == HPC_F32) return trainer_fetch(out, t, v);
     void *room = hpc_alloc((size_t)elements_of(&type) + 1, sizeof(double)); /* for any type */

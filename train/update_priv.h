@@ -64,6 +64,9 @@ void sparse_lay_out(hpc_program *p, const hpc_masks *m, const hpc_parallel *q,
                     const int coord[HPC_AXIS_N]);
 /* Layout of a picked gradient, from that of the dense one. */
 void sparse_gradient(hpc_value_info *g, const hpc_parallel *q);
+/* The master of parameter v, added to the program with this type by the first call. Checkpoints
+ * know it as master.NAME. (step.c) */
+hpc_value update_master(update *u, hpc_value v, hpc_type type);
 /* Sets the target members for the picked elements of parameter v. */
 void sparse_target(update *u, target *t, hpc_value v);
 /* The gradient sum, rounded if u->rounds. */

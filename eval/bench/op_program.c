@@ -257,6 +257,7 @@ int hpc_bench_kernel(const char **name, const hpc_program *p, hpc_device *d)
     if (i->op->sig.attr_bytes) memcpy(hpc_args_operand(args, n), i->attr, i->op->sig.attr_bytes);
     const hpc_kernels *kernels = hpc_device_kernels(d, f64);
     if (!kernels) return hpc_fail(HPC_E_UNSUPPORTED, "backend %s has no kernels", about.backend);
+    plan.cpu.traits = about.cpu;
     int rc = i->op->select(&plan, kernels, about.host_memory ? about.threads : 1, args);
     *name = plan.name;
     return rc;

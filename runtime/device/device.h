@@ -129,7 +129,8 @@ typedef struct hpc_device_info {
     bool host_memory;   /* the host may access its memory, and kernels run on the pool */
     size_t alloc_bytes; /* currently allocated */
     size_t peak_bytes;
-    int64_t alloc_n; /* allocations so far */
+    int64_t alloc_n;                  /* allocations so far */
+    const struct hpc_cpu_traits *cpu; /* of the host, for its kernels; valid while it is open */
 } hpc_device_info;
 
 /* HPC_E_UNSUPPORTED: the backend or instruction set is unknown or not available; no other one is

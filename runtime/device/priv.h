@@ -17,6 +17,7 @@ extern const hpc_kernels hpc_ref_kernels;  /* ref/table.c: everything in double 
 /* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */
 int hpc_cpu_kernels_find(const hpc_kernels **out, const char **name, const char *wanted);
+hpc_cpu_traits hpc_cpu_traits_read(void); /* of the CPU that runs the caller */
 /* Workers for options->threads: itself, or one per CPU of the affinity mask when 0. */
 int hpc_cpu_threads(int wanted);
 

@@ -6,6 +6,10 @@
  * its buffer if an object is longer than its header states. zlib's set-up costs as much
  * as a small object. Streaming and preset dictionaries are not supported.
  *
+ * libdeflate 1.14 is as fast: harvesting ginkgo, PETSc and OpenBLAS takes 1.8 s of CPU time with
+ * either (2026-11-29, Zen 5). But it cannot stop in mid-stream, which loose headers and the sizes
+ * of deltas need.
+ *
  * The decoder does not check input and capacity for each symbol. It reads the last
  * bytes of the input from a copy that is padded with zeros, its output may reach into
  * the slack, and it checks both limits afterwards.

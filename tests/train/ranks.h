@@ -40,10 +40,8 @@ static inline void hear(const char *line, void *user)
 /* The value that the update keeps: for a bf16 parameter its master. */
 static inline hpc_value as_kept(const hpc_trainer *t, hpc_value v)
 {
-    char name[HPC_TENSOR_NAME + 16];
     if (t->whole[v].dtype != HPC_BF16) return v;
-    snprintf(name, sizeof name, "master.%s", t->p->value[v].name);
-    v = hpc_program_find(t->p, name);
+    v = t->p->value[v].master;
     assert_true(v >= 0 && t->whole[v].dtype == HPC_F32);
     return v;
 }

@@ -6,9 +6,19 @@
 #ifndef HPC_CPU_PLAN_H
 #define HPC_CPU_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-typedef struct hpc_cpu_plan { /* a selector's result */
+/* Facts on the CPU that choose blocks and prefetches, read when a device is opened. They change no
+ * bit of a result. */
+typedef struct hpc_cpu_traits {
+    bool intel;
+    int l1_ways;     /* of the data cache; 0: unknown */
+    size_t l2_bytes; /* of one core; 0: unknown */
+} hpc_cpu_traits;
+
+typedef struct hpc_cpu_plan {     /* a selector's result, except: */
+    const hpc_cpu_traits *traits; /* an input of the selector; never NULL for CPU kernels */
     /* For each worker. Instructions that share nothing else need no barrier. */
     size_t worker_bytes;
     /* Of each of two buffers, chosen by the barrier's generation: read until the next barrier. */
@@ -18,8 +28,9 @@ typedef struct hpc_cpu_plan { /* a selector's result */
 } hpc_cpu_plan;
 
 typedef struct hpc_cpu_launch {
-    void *worker;  /* plan.worker_bytes, this worker's alone, aligned to HPC_ALIGN */
-    void *coop[2]; /* plan.coop_bytes each, shared by workers and instructions */
+    const hpc_cpu_traits *traits; /* as in the plan */
+    void *worker;                 /* plan.worker_bytes, this worker's alone, aligned to HPC_ALIGN */
+    void *coop[2];                /* plan.coop_bytes each, shared by workers and instructions */
 } hpc_cpu_launch;
 
 #endif

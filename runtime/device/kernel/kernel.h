@@ -289,6 +289,7 @@ struct hpc_device {
     const hpc_kernels *reference; /* used if any operand is f64; NULL: none */
     hpc_pool *pool;
     hpc_device_info info;        /* allocations are counted in device/open.c */
+    hpc_cpu_traits cpu;          /* info.cpu */
     struct hpc_allocation *live; /* kept by open.c as well; zeroed by the backend's open */
     int64_t live_n, live_cap;
 };

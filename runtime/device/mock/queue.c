@@ -37,7 +37,8 @@ static int run_launch(mock *m, const command *c)
     size_t coop = (c->plan.cpu.coop_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
     int rc = grow_own(m, c->plan.cpu.worker_bytes + 2 * coop);
     if (rc < 0) return rc;
-    l.cpu = (hpc_cpu_launch){.worker = (char *)m->own + 2 * coop,
+    l.cpu = (hpc_cpu_launch){.traits = c->plan.cpu.traits,
+                             .worker = (char *)m->own + 2 * coop,
                              .coop = {m->own, (char *)m->own + coop}};
     rc = c->plan.run(&l, m->args + c->args);
     return rc < 0 ? hpc_error_where("%s #%d", c->at.segment, c->at.insn) : HPC_OK;

@@ -78,6 +78,7 @@ static int select_kernel(hpc_exec *e, hpc_plan *plan, const hpc_insn *i)
     if (!k)
         return hpc_fail(HPC_E_UNSUPPORTED, "backend %s has no %s kernels", backend,
                         f64 ? "f64" : "");
+    plan->cpu.traits = hpc_device_about(e->device).cpu;
     int rc = i->op->select(plan, k, e->workers, args);
     return rc < 0 ? hpc_error_where("backend %s", backend) : rc;
 }

@@ -43,7 +43,8 @@ static int run_kernel(const walk *w, const step *s, hpc_launch *l)
     l->workspace = e->memory[space] + base + s->workspace;
     uint8_t *coop = e->memory[space] + base + e->place.own;
     l->cpu =
-        (hpc_cpu_launch){.worker = coop + 2 * e->coop_bytes + (size_t)l->worker * e->worker_bytes,
+        (hpc_cpu_launch){.traits = hpc_device_about(e->device).cpu,
+                         .worker = coop + 2 * e->coop_bytes + (size_t)l->worker * e->worker_bytes,
                          .coop = {coop, coop + e->coop_bytes}};
     int rc = s->run(l, e->args + (size_t)w->r->slot * e->args_bytes + s->args);
     if (noted) hpc_event_note(e, HPC_EVENT_KERNEL, w->r->segment, s->insn, begin);

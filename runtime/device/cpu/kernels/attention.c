@@ -22,6 +22,7 @@ typedef struct shape {
     int64_t queries; /* in a task */
     int64_t most;    /* rows of scores in a task */
     hpc_dtype type;  /* of q and the weights as factors */
+    const hpc_cpu_traits *cpu;
 } shape;
 
 typedef struct scratch { /* of one worker */
@@ -41,13 +42,14 @@ typedef struct task {
     int64_t key_head, key_heads; /* the first, and how many */
 } task;
 
-static shape shape_of(const hpc_attention_args *a, int workers)
+static shape shape_of(const hpc_attention_args *a, int workers, const hpc_cpu_traits *cpu)
 {
     const hpc_tensor *k = &a->k;
     shape s = {.rows = a->q.extent[0],
                .heads = a->q.extent[1],
                .key_heads = k->extent[k->rank - 2],
-               .dim = a->q.extent[2]};
+               .dim = a->q.extent[2],
+               .cpu = cpu};
 
     s.group = s.heads / s.key_heads;
     s.queries = attend_queries(s.rows, s.key_heads, s.group, 1, workers);
@@ -172,7 +174,8 @@ static void score_block(const hpc_attention_args *a, const shape *s, const task 
                         int64_t first, int64_t keys, const scratch *w)
 {
     int64_t rows = t->n * s->group - r0;
-    gemm g = {.a = gemm_element(w->q, s->type, r0 * s->dim),
+    gemm g = {.cpu = s->cpu,
+              .a = gemm_element(w->q, s->type, r0 * s->dim),
               .a_ld = s->dim,
               .k = s->dim,
               .a_type = s->type,
@@ -187,7 +190,8 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
                        int64_t first, int64_t keys, const scratch *w)
 {
     int64_t rows = t->n * s->group - r0;
-    gemm g = {.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS),
+    gemm g = {.cpu = s->cpu,
+              .a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS),
               .a_ld = ATTEND_KEYS,
               .k = keys,
               .a_type = s->type};
@@ -502,7 +506,7 @@ static int64_t heads_at_once(const shape *s, int64_t queries, int workers)
 static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_args *a = args;
-    shape s = shape_of(a, l->workers);
+    shape s = shape_of(a, l->workers, l->cpu.traits);
     scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
@@ -542,7 +546,7 @@ int HPC_ISA(cpu_attention)(hpc_plan *p, int workers, const hpc_attention_args *a
     if ((a->pages.rank >= 0) != (a->len.rank >= 0))
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "attention_" HPC_ISA_TEXT " takes len and pages together, or neither");
-    shape s = shape_of(a, workers);
+    shape s = shape_of(a, workers, p->cpu.traits);
     return accept(p,
                   (hpc_plan){.run = run,
                              .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),

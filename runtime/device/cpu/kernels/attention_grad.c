@@ -29,6 +29,7 @@ typedef struct shape {
     int64_t queries; /* in a task for dq, and in a step of one for dk and dv */
     int64_t kept;    /* rows of a sequence whose gradients a task can keep */
     hpc_dtype type;  /* of p and ds as factors */
+    const hpc_cpu_traits *cpu;
 } shape;
 
 typedef struct scratch {    /* of one worker */
@@ -49,12 +50,13 @@ typedef struct block {                 /* queries and keys of one sequence, and 
     int64_t head;                      /* of the queries */
 } block;
 
-static shape shape_of(const hpc_attention_grad_args *a, int workers)
+static shape shape_of(const hpc_attention_grad_args *a, int workers, const hpc_cpu_traits *cpu)
 {
     shape s = {.rows = a->q.extent[0],
                .heads = a->q.extent[1],
                .key_heads = a->k.extent[1],
-               .dim = a->q.extent[2]};
+               .dim = a->q.extent[2],
+               .cpu = cpu};
 
     s.group = s.heads / s.key_heads;
     s.queries = attend_queries(s.rows, s.heads, 1, GEMM_CUT, workers);
@@ -203,7 +205,8 @@ static void pack_queries(const hpc_attention_grad_args *a, const shape *s, const
 /* scores [queries,keys] = x y^T over dim. */
 static void pair_up(float *scores, rows x, rows y, const shape *s, const block *b, float *spare)
 {
-    gemm g = {.a = x.data,
+    gemm g = {.cpu = s->cpu,
+              .a = x.data,
               .a_ld = x.ld,
               .a_type = x.type,
               .b = y.data,
@@ -221,7 +224,8 @@ static void pair_up(float *scores, rows x, rows y, const shape *s, const block *
 static void gather(float *y, const void *scores, bool over_queries, rows x, const shape *s,
                    const block *b, float *spare)
 {
-    gemm g = {.a = scores,
+    gemm g = {.cpu = s->cpu,
+              .a = scores,
               .a_ld = ATTEND_KEYS,
               .a_type = s->type,
               .a_trans = over_queries,
@@ -389,7 +393,7 @@ static void whole_task(const hpc_attention_grad_args *a, const shape *s, block b
 static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_grad_args *a = args;
-    shape s = shape_of(a, l->workers);
+    shape s = shape_of(a, l->workers, l->cpu.traits);
     scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
@@ -430,7 +434,7 @@ int HPC_ISA(cpu_attention_grad)(hpc_plan *p, int workers, const hpc_attention_gr
                                    {"lse", &a->lse, TAKES_F32},
                                    {"start", &a->start, TAKES_I32},
                                    {0}};
-    shape s = shape_of(a, workers);
+    shape s = shape_of(a, workers, p->cpu.traits);
 
     return accept(p,
                   (hpc_plan){.run = run,

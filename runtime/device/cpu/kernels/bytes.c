@@ -42,7 +42,8 @@ static byte_tile tile_at(const byte_rows *a, int64_t i, int64_t u)
                        .scale = a->scale + first,
                        .sum = (float *)a->sum + first,
                        .height = height,
-                       .first = u == 0};
+                       .first = u == 0,
+                       .fetch_far = a->fetch_far};
 }
 
 /* ---- rows ------------------------------------------------------------------- */

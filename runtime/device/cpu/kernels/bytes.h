@@ -40,6 +40,7 @@ typedef struct byte_rows {
     int64_t m, k;
     int zero; /* offset of the unsigned integers of the other operand's format */
     bool narrow;
+    bool fetch_far; /* prefetch further ahead, and to L2: on Intel */
 } byte_rows;
 
 /* Describes m rows of depth k, rounded for that format of b. The caller provides the memory. */

@@ -196,7 +196,7 @@ static void row_q8_0(floats sum, const byte_tile *a, const uint8_t *panel, int64
     for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS * LINE, q += UNIT) {
         pair256 dot = {_mm256_setzero_si256(), _mm256_setzero_si256()};
         floats scale;
-        fetch(panel, WORDS, 1, 0, 1, false);
+        fetch(a, panel, WORDS, 1, 0, 1, false);
         for (int w = 0; w < WORDS; w++) {
             __m256i x = splat4(q + 4 * w);
             for (int h = 0; h < 2; h++) {
@@ -239,7 +239,7 @@ static void row_q4_0(floats sum, const byte_tile *a, const uint8_t *panel, int64
         pair256 dot = {_mm256_setzero_si256(), _mm256_setzero_si256()};
         __m256i less = splat4((const int32_t *)a->sum + u);
         floats scale;
-        fetch(panel, WORDS / 2, 1, 0, 1, false);
+        fetch(a, panel, WORDS / 2, 1, 0, 1, false);
         dot_nibbles(dot, dot, panel + HALVES, q, q + UNIT / 2, WORDS / 2);
         load_halves(scale, panel);
         for (int h = 0; h < 2; h++)
@@ -258,7 +258,7 @@ static void row_q4_k(floats sum, const byte_tile *a, const uint8_t *panel, int64
         pair256 dot[2] = {{none, none}, {none, none}};
         const uint8_t *lines = panel + 2 * HALVES + (3 + u % BYTES_UNITS / 2 * WORDS) * LINE;
         if (u % BYTES_UNITS == 0) HPC_WIDTH(cpu_unpack_scales)(spare, panel);
-        fetch(panel, 3 + 4 * WORDS, 2, (int)(u % BYTES_UNITS) / 2, 4, false);
+        fetch(a, panel, 3 + 4 * WORDS, 2, (int)(u % BYTES_UNITS) / 2, 4, false);
         dot_nibbles(dot[0], dot[1], lines, q, q + UNIT, WORDS);
         for (int i = 0; i < 2; i++) {
             int at = (int)(u % BYTES_UNITS) + i;
@@ -314,7 +314,7 @@ static void row_q5_k(floats sum, const byte_tile *a, const uint8_t *panel, int64
         const uint8_t *high = panel + 2 * HALVES + 3 * LINE;
         const uint8_t *lines = high + (1 + in / 2) * WORDS * LINE;
         if (in == 0) HPC_WIDTH(cpu_unpack_scales)(spare, panel);
-        fetch(panel, 3 + 5 * WORDS, 2, in / 2, 4, false);
+        fetch(a, panel, 3 + 5 * WORDS, 2, in / 2, 4, false);
         dot_fifths(dot, lines, high, q, in);
         for (int i = 0; i < 2; i++) {
             floats scale, min;
@@ -400,7 +400,7 @@ static void row_q6_k(floats sum, const byte_tile *a, const uint8_t *panel, int64
         const uint8_t *scales = high + 2 * WORDS * LINE;
         floats scale;
         if (half == 0) widen_scales(spare->q, scales);
-        fetch(panel, 6 * WORDS + 4, 1, half, 2, false);
+        fetch(a, panel, 6 * WORDS + 4, 1, half, 2, false);
         low += half * 2 * WORDS * LINE, high += half * WORDS * LINE;
         for (int i = 0; i < 4; i++) {
             __m256i both[2];

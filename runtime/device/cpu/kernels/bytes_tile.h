@@ -18,6 +18,7 @@ typedef struct byte_tile {
      * of the second panel after those of the first. */
     float *to;
     int64_t to_ld;
+    bool fetch_far; /* as in byte_rows */
 } byte_tile;
 
 /* The integer dot product takes one side unsigned: q8_0 has an offset of 128 for VNNI. Otherwise
@@ -55,21 +56,21 @@ void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, 
 
 /* On Intel, whose L2 allows more outstanding requests, data are always prefetched to L2 and further
  * ahead (a row times q4_0 takes 10 to 16 % less time). */
-enum { FETCH_FAR = HPC_ISA_INTEL, FETCH_AHEAD = HPC_ISA_INTEL ? 8192 : 2048 };
+enum { FETCH_AHEAD = 2048, FETCH_AHEAD_FAR = 8192 };
 
-/* Prefetches the data FETCH_AHEAD bytes after part `part` of `parts` of a block, which has so many
+/* Prefetches the data some bytes after part `part` of `parts` of a block, which has so many
  * lines and halves. Memory is read in order, but faster than the hardware prefetcher follows. far:
  * prefetches to L2 only, which allows more outstanding requests. On other CPUs than Intel's, that
  * helps single rows, which only wait for memory, but not loops with more work. */
-static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
-                                                        const int halves, int part, const int parts,
-                                                        const bool far)
+static inline __attribute__((always_inline)) void fetch(const byte_tile *a, const uint8_t *block,
+                                                        const int lines, const int halves, int part,
+                                                        const int parts, const bool far)
 {
     const int bytes = (lines * LINE + halves * HALVES) / parts;
 
-    block += FETCH_AHEAD + part * bytes;
+    block += (a->fetch_far ? FETCH_AHEAD_FAR : FETCH_AHEAD) + part * bytes;
     for (int b = 0; b < bytes; b += 64) {
-        if (far || FETCH_FAR)
+        if (far || a->fetch_far)
             __builtin_prefetch(block + b, 0, 2);
         else
             __builtin_prefetch(block + b);

@@ -144,7 +144,7 @@ few_rows(float *restrict c, const byte_tile *a, const uint8_t *panel, int units,
         y[i] = a->first ? _mm512_setzero_ps() : _mm512_loadu_ps(c + i * COLS);
     for (int u = 0, at = 0; u < units; u++, at += rows, panel += HALVES + WORDS * LINE) {
         __m512i sum[BYTES_ROWS];
-        fetch(panel, WORDS, 1, 0, 1, false);
+        fetch(a, panel, WORDS, 1, 0, 1, false);
         for (int i = 0; i < rows; i++) sum[i] = start_at(a, at + i, HPC_Q8_0);
         for (int w = 0; w < WORDS; w++, q += 4 * (ptrdiff_t)rows) {
             __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
@@ -180,7 +180,7 @@ static __m512 row_q8_0(const byte_tile *a, const uint8_t *panel, int64_t units)
 
     for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS * LINE, q += UNIT) {
         __m512i dot[2] = {start_at(a, u, HPC_Q8_0), none};
-        fetch(panel, WORDS, 1, 0, 1, true);
+        fetch(a, panel, WORDS, 1, 0, 1, true);
         for (int w = 0; w < WORDS; w++) {
             __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
             dot[w % 2] = _mm512_dpbusd_epi32(dot[w % 2], b, splat4(q + 4 * w));
@@ -213,7 +213,7 @@ static __m512 row_q4_0(const byte_tile *a, const uint8_t *panel, int64_t units)
 
     for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS / 2 * LINE, q += UNIT) {
         __m512i dot[2] = {start_at(a, u, HPC_Q4_0), _mm512_setzero_si512()};
-        fetch(panel, WORDS / 2, 1, 0, 1, false);
+        fetch(a, panel, WORDS / 2, 1, 0, 1, false);
         dot_nibbles(dot, panel + HALVES, q, q + UNIT / 2, WORDS / 2);
         y = add_unit(y, _mm512_add_epi32(dot[0], dot[1]), halves_at(panel), _mm512_setzero_ps(), a,
                      (int)u, HPC_Q4_0);
@@ -302,7 +302,7 @@ row_q45(const byte_tile *a, const uint8_t *panel, int64_t units, const bool fift
         affine f = affine_at(panel);
         const uint8_t *high = panel + 2 * HALVES + 3 * LINE;
         const uint8_t *lines = fifth ? high + WORDS * LINE : high;
-        fetch(panel, 3 + (fifth ? 5 : 4) * WORDS, 2, 0, 1, false);
+        fetch(a, panel, 3 + (fifth ? 5 : 4) * WORDS, 2, 0, 1, false);
         y = two_units(y, a, at, &f, lines, high, 0, fifth);
         y = two_units(y, a, at + 2, &f, lines, high, 2, fifth);
         y = two_units(y, a, at + 4, &f, lines, high, 4, fifth);
@@ -352,7 +352,7 @@ static __m512 row_q6_k(const byte_tile *a, const uint8_t *panel, int64_t units)
         const uint8_t *scales = high + 2 * WORDS * LINE;
         __m512i all[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
                           _mm512_setzero_si512()};
-        fetch(panel, 6 * WORDS + 4, 1, half, 2, false);
+        fetch(a, panel, 6 * WORDS + 4, 1, half, 2, false);
         for (int run = 0; run < 2; run++) {
             __m512i dot[4];
             dot_sixths(dot, low + half * 2 * WORDS * LINE, high + half * WORDS * LINE, q,

@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *const *b, int64_t k,
           const int rows, const bool trans, const bool lies)
 {
-    const bool packs = HPC_ISA_INTEL && rows == TILE_ROWS && trans && !lies;
+    const bool packs = LANES == 16 && rows == TILE_ROWS && trans && !lies;
     const float *b0 = b[0], *b1 = b[PANELS - 1];
     vec acc[TILE_ROWS][PANELS][VECTORS];
 
@@ -133,14 +133,14 @@ tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *co
             for (int q = 0; q < PANELS; q++)
                 for (int v = 0; v < VECTORS; v++)
                     acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
-    if (packs) {
-        lines next = s->next ? *s->next : (lines){0};
+    if (packs && s->next) {
+        lines next = *s->next;
         for (int64_t p = 0, end; p < k; p = end) {
             end = least(k, p + LINE_STEPS);
             if (next.left > 0) pack_next(&next);
             steps(acc, s, b0, b1, p, end, rows, trans, lies);
         }
-        if (s->next) *s->next = next;
+        *s->next = next;
     } else {
         steps(acc, s, b0, b1, 0, k, rows, trans, lies);
     }
@@ -273,11 +273,11 @@ static void slab_turned(float *c, int64_t c_ld, const packed_rows *a, int64_t st
 
 /* True if the tiles of n rows of a are read faster in place than packed. That holds in a small
  * piece of memory. It also holds along rows that do not all begin in one or two sets of L1, or if
- * these sets have as many ways as a tile has rows. */
+ * these sets have as many ways as a tile has rows (measured on Intel's cores only). */
 static bool as_it_lies(const gemm *g, int64_t n)
 {
     enum { NEAR = 16384, APART = 512 }; /* floats */
-    bool apart = hpc_isa_l1_ways() >= TILE_ROWS || g->a_ld % APART != 0;
+    bool wide = g->cpu->intel && g->cpu->l1_ways >= TILE_ROWS, apart = wide || g->a_ld % APART != 0;
     bool exact = n % TILE_ROWS == 0 || tile_height(n % TILE_ROWS) == n % TILE_ROWS;
 
     if (g->a_type != HPC_F32 || g->halves || !exact) return false;

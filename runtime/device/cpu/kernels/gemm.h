@@ -47,6 +47,7 @@ typedef struct gemm {
     bool halves;      /* f32 operands a and b are rounded to bf16 */
     bool fixed;       /* bf16 by bf16 may be computed as in gemm_fixed */
     bool lower;       /* elements above the result's diagonal may be left undefined */
+    const hpc_cpu_traits *cpu;
 } gemm;
 
 /* With instructions for integers but not for bf16, bf16 by bf16 is multiplied in blocks of
@@ -120,7 +121,6 @@ static inline int64_t gemm_parts(int64_t n, int64_t part)
 static inline int64_t gemm_even_part(int64_t n, int64_t most, int64_t grain)
 {
     int64_t part = gemm_parts(n, gemm_parts(n, most));
-
     return gemm_parts(part, grain) * grain;
 }
 

@@ -26,10 +26,6 @@ enum {
 };
 
 enum {
-    /* Of packed b, what a worker's L2 holds where what another core has just written comes slowly:
-     * on Intel's servers packing there, and reading it first, takes a twelfth of a product of 768
-     * rows. 0: elsewhere. */
-    OWN_BYTES = HPC_ISA_INTEL ? 2 << 20 : 0,
     OWN_COLS = 256,   /* at least: every worker packs the rows of a for its own */
     FEW_ROWS = 1024,  /* at most so many pass c again rather than parts deeper than ... */
     FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
@@ -41,6 +37,14 @@ enum {
     TURN_TIMES = 4,   /* as many columns as rows, at least */
     TURN_STRIP = 48   /* columns */
 };
+
+/* Bytes of packed b that a worker keeps in its L2, where data that another core has just written
+ * arrive slowly: on Intel's servers, reading them takes a twelfth of a product of 768 rows. 0: on
+ * other CPUs. */
+static int64_t own_bytes(const hpc_cpu_traits *cpu)
+{
+    return cpu->intel ? (int64_t)cpu->l2_bytes : 0;
+}
 
 typedef struct claims { /* of a worker's strips; by atomic built-ins only */
     int64_t next;
@@ -61,14 +65,15 @@ static bool by_steps(const gemm *g)
 /* True if workers may have columns of their own. */
 static bool may_own(const gemm *g, int workers)
 {
-    return OWN_BYTES > 0 && workers > 1 && (!gemm_word(g) || gemm_fixed(g)) && !gemm_is_direct(g);
+    return workers > 1 && own_bytes(g->cpu) > 0 && (!gemm_word(g) || gemm_fixed(g)) &&
+           !gemm_is_direct(g);
 }
 
 static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int workers)
 {
     int64_t bytes = gemm_packed_floats(g, k, cols) * (int64_t)sizeof(float);
 
-    return may_own(g, workers) && bytes <= OWN_BYTES * (int64_t)workers &&
+    return may_own(g, workers) && bytes <= own_bytes(g->cpu) * (int64_t)workers &&
            cols >= OWN_COLS * workers && 2 * m <= 3 * cols;
 }
 
@@ -136,7 +141,7 @@ bool HPC_ISA(cpu_gemm_turns)(const gemm_job *job)
     bool plain = (g->b_type == HPC_F32 || g->b_type == HPC_BF16) && !g->b_panel && !g->halves;
     bool rows = m <= TURN_ROWS && m * least(k, FEW_DEPTH) * (int64_t)sizeof(float) <= TURN_BYTES;
 
-    return OWN_BYTES > 0 && fits && plain && g->b_trans && !gemm_word(g) && rows &&
+    return own_bytes(g->cpu) > 0 && fits && plain && g->b_trans && !gemm_word(g) && rows &&
            k >= TURN_LEAST && job->n >= TURN_TIMES * m;
 }
 
@@ -158,12 +163,12 @@ size_t HPC_ISA(cpu_gemm_coop_bytes)(const gemm *g, int64_t n, int64_t k, int wor
     return (size_t)workers * sizeof(claims) + (size_t)floats * sizeof(float);
 }
 
-size_t HPC_ISA(cpu_gemm_coop_worker)(int64_t n)
+size_t HPC_ISA(cpu_gemm_coop_worker)(const hpc_cpu_traits *cpu, int64_t n)
 {
-    int64_t cols = cols_of(&(gemm){0}, n, 1), floats = (COOP_ROWS + COOP_SPARE) * cols;
+    int64_t cols = cols_of(&(gemm){.cpu = cpu}, n, 1), floats = (COOP_ROWS + COOP_SPARE) * cols;
     int64_t turning = TURN_STRIP * TURN_ROWS + COOP_SPARE * COOP_COLS / 4;
 
-    if (OWN_BYTES > 0 && floats < turning) floats = turning;
+    if (own_bytes(cpu) > 0 && floats < turning) floats = turning;
     return (size_t)(GEMM_SPARE + floats) * sizeof(float);
 }
 

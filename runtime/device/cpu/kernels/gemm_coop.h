@@ -40,7 +40,7 @@ bool HPC_ISA(cpu_gemm_is_coop)(const gemm *g, int64_t m, int64_t n, int64_t k, i
 /* Bytes that cpu_gemm_together needs in each buffer that workers share, and in each worker's
  * `own`. */
 size_t HPC_ISA(cpu_gemm_coop_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
-size_t HPC_ISA(cpu_gemm_coop_worker)(int64_t n);
+size_t HPC_ISA(cpu_gemm_coop_worker)(const hpc_cpu_traits *cpu, int64_t n);
 
 /* True if the job packs a, some of it before the first barrier and all before the last, and reads b
  * after the first. Otherwise the roles of a and b are exchanged; b that needs no packing is read

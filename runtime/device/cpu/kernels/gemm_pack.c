@@ -165,9 +165,9 @@ static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k,
  * pieces as long as a worker's columns take 2 to 4 % less of 256 rows' product. */
 enum {
     AHEAD = 8,
-    B_AHEAD = HPC_ISA_INTEL ? 4 : 8,
-    B_LEVEL = HPC_ISA_INTEL ? 2 : 3, /* of the builtin: 2 is L2, 3 L1 */
-    TOGETHER = (HPC_ISA_INTEL ? 32 : 4) * GEMM_PANEL
+    AHEAD_INTEL = 4, /* rows of b, to L2 */
+    TOGETHER = 4 * GEMM_PANEL,
+    TOGETHER_INTEL = 32 * GEMM_PANEL
 };
 
 /* Row p of b, columns j .. j+cols-1, into as many panels as it takes. */
@@ -179,7 +179,10 @@ static void pack_row(float *to, const gemm *g, int64_t p, int64_t k, int64_t j, 
     for (int64_t c = 0; c < cols; c += GEMM_PANEL, to += k * GEMM_PANEL) {
         int64_t width = least(GEMM_PANEL, cols - c);
         const char *from = row + (size_t)c * bytes;
-        __builtin_prefetch(from + (size_t)(B_AHEAD * g->b_ld) * bytes, 0, B_LEVEL);
+        if (g->cpu->intel)
+            __builtin_prefetch(from + (size_t)(AHEAD_INTEL * g->b_ld) * bytes, 0, 2);
+        else
+            __builtin_prefetch(from + (size_t)(AHEAD * g->b_ld) * bytes);
         if (width == GEMM_PANEL && convert_few(to, from, g->b_type, GEMM_PANEL)) continue;
         convert(to, from, g->b_type, width);
         for (int64_t e = width; e < GEMM_PANEL; e++) to[e] = 0;
@@ -201,10 +204,11 @@ static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
         }
     }
     if (g->b_panel || g->b_trans) return;
-    for (int64_t j = 0; j < cols; j += TOGETHER)
+    const int64_t together = g->cpu->intel ? TOGETHER_INTEL : TOGETHER;
+    for (int64_t j = 0; j < cols; j += together)
         for (int64_t p = 0; p < k; p++)
             pack_row(packed + j * k + p * GEMM_PANEL, g, p0 + p, k, j0 + j,
-                     least(TOGETHER, cols - j));
+                     least(together, cols - j));
 }
 
 void HPC_ISA(cpu_gemm_round)(float *x, int64_t n)

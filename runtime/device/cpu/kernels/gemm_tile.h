@@ -72,7 +72,7 @@ static inline bool gemm_packs_lines(const gemm *g)
 
 static inline bool gemm_packs_ahead(const gemm *g)
 {
-    return HPC_ISA_INTEL && g->a_trans && gemm_packs_lines(g) && !g->halves && !gemm_word(g);
+    return g->a_trans && gemm_packs_lines(g) && !g->halves && !gemm_word(g) && g->cpu->intel;
 }
 
 /* Packs a line of all slices' columns, COLUMNS_BYTES, in whole cache lines; bytes after a

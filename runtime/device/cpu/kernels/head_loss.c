@@ -47,7 +47,7 @@ static int check_targets(const hpc_tensor *target, int64_t rows, const hpc_head_
 }
 
 /* x w^T for rows of x and words of w. */
-static gemm logits_of(const hpc_tensor *x, const hpc_tensor *w)
+static gemm logits_of(const hpc_tensor *x, const hpc_tensor *w, const hpc_cpu_traits *cpu)
 {
     int64_t dim = x->extent[1];
 
@@ -60,7 +60,8 @@ static gemm logits_of(const hpc_tensor *x, const hpc_tensor *w)
                   .b_trans = true,
                   .b_panel = w->pack == HPC_PANEL16,
                   .fixed = true,
-                  .k = dim};
+                  .k = dim,
+                  .cpu = cpu};
 }
 
 /* ---- forward ------------------------------------------------------------------------ */
@@ -123,7 +124,7 @@ static int run_loss(const hpc_launch *l, const void *args)
     int64_t most = least(LOSS_ROWS, a->x.extent[0]), lo, hi;
     int64_t blocks = gemm_parts(vocab, VOCAB_BLOCK);
     loss_scratch s = loss_scratch_at(l->workspace, most, blocks, l->worker);
-    gemm g = logits_of(&a->x, &a->w);
+    gemm g = logits_of(&a->x, &a->w, l->cpu.traits);
     /* Every worker looks at all targets: all fail, or none, and none waits for one that failed. */
     int rc = check_targets(&a->target, live, &a->attr, vocab);
 
@@ -259,7 +260,7 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
                         const grad_scratch *w, int64_t row, int64_t rows)
 {
     chunk c = {a, s, w, row};
-    gemm g = logits_of(&a->x, &a->w);
+    gemm g = logits_of(&a->x, &a->w, l->cpu.traits);
     int64_t lo, hi;
 
     g.a = gemm_element(g.a, g.a_type, row * s->dim);
@@ -334,7 +335,8 @@ static gemm_walk walk_of(const hpc_launch *l, gemm_tiles tiles, int64_t m, int64
 static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                     const grad_scratch *w, int64_t row, int64_t rows)
 {
-    gemm g = {.a = w->logits,
+    gemm g = {.cpu = l->cpu.traits,
+              .a = w->logits,
               .a_ld = s->ld,
               .a_type = s->type,
               .b = a->w.data,
@@ -363,7 +365,8 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
 static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                     const grad_scratch *w, int64_t row, int64_t rows)
 {
-    gemm g = {.a = w->logits,
+    gemm g = {.cpu = l->cpu.traits,
+              .a = w->logits,
               .a_ld = s->ld,
               .a_type = s->type,
               .a_trans = true,
@@ -485,10 +488,11 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 }
 
 /* What each of the three products needs when all workers compute it together. */
-static size_t coop_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers)
+static size_t coop_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers,
+                         const hpc_cpu_traits *cpu)
 {
-    gemm logits = logits_of(&a->x, &a->w);
-    gemm other = {.a_type = s->type, .b_type = s->type, .fixed = true};
+    gemm logits = logits_of(&a->x, &a->w, cpu);
+    gemm other = {.a_type = s->type, .b_type = s->type, .fixed = true, .cpu = cpu};
     size_t most = HPC_ISA(cpu_gemm_coop_bytes)(&logits, s->vocab, s->dim, workers);
     size_t dx = HPC_ISA(cpu_gemm_coop_bytes)(&other, s->dim, s->vocab, workers);
     size_t dw = HPC_ISA(cpu_gemm_coop_bytes)(&other, s->dim, s->rows, workers);
@@ -510,14 +514,14 @@ int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_gr
                                    {0}};
     grad_shape s = grad_shape_of(a, workers);
     size_t floats = grad_shared(a, &s) + (size_t)workers * grad_own(&s);
-    size_t own = HPC_ISA(cpu_gemm_coop_worker)(s.vocab),
-           own_dim = HPC_ISA(cpu_gemm_coop_worker)(s.dim);
+    size_t own = HPC_ISA(cpu_gemm_coop_worker)(p->cpu.traits, s.vocab),
+           own_dim = HPC_ISA(cpu_gemm_coop_worker)(p->cpu.traits, s.dim);
 
     return accept(p,
                   (hpc_plan){.run = run_grad,
                              .workspace = floats * sizeof(float),
                              .cpu.worker_bytes = own > own_dim ? own : own_dim,
-                             .cpu.coop_bytes = coop_bytes(a, &s, workers),
+                             .cpu.coop_bytes = coop_bytes(a, &s, workers, p->cpu.traits),
                              .name = "head_loss_grad_" HPC_ISA_TEXT},
                   check);
 }

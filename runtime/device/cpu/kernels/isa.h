@@ -18,22 +18,4 @@
 #define HPC_ISA_TEXT1(a)    HPC_ISA_TEXT2(a)
 #define HPC_ISA_TEXT        HPC_ISA_TEXT1(HPC_ISA_NAME) /* "avx2" */
 
-/* Instruction sets of Intel's cores only. Their L2 is large, and allows more outstanding requests
- * than L1. */
-#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
-enum { HPC_ISA_INTEL = 1 };
-#else
-enum { HPC_ISA_INTEL = 0 };
-#endif
-
-/* Least associativity of L1: Intel's cores have 48 KiB with 12 ways from Ice Lake on. */
-static inline int hpc_isa_l1_ways(void)
-{
-#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
-    return __builtin_cpu_supports("avx512vbmi2") ? 12 : 8;
-#else
-    return 4;
-#endif
-}
-
 #endif

@@ -15,22 +15,25 @@ enum { MIRROR = 16 }; /* rows that are turned into columns at a time */
 typedef struct shape {
     int64_t batch, m, n, k; /* maxima */
     gemm_tiles tile;
+    const hpc_cpu_traits *cpu;
 } shape;
 
-static shape shape_of(const hpc_matmul_args *a, int workers)
+static shape shape_of(const hpc_matmul_args *a, int workers, const hpc_cpu_traits *cpu)
 {
     const int64_t *extent = a->a.extent + a->a.rank - 2;
     shape s = {.batch = a->a.rank == 3 ? a->a.extent[0] : 1,
                .m = extent[a->attr.trans_a ? 1 : 0],
                .n = hpc_tensor_cols(&a->y),
-               .k = extent[a->attr.trans_a ? 0 : 1]};
+               .k = extent[a->attr.trans_a ? 0 : 1],
+               .cpu = cpu};
 
     gemm factors = {.a_type = (hpc_dtype)a->a.dtype,
                     .b_type = (hpc_dtype)a->b.dtype,
                     .b_panel = a->b.pack == HPC_PANEL16,
                     .halves = a->attr.halves,
                     .fixed = true,
-                    .lower = a->attr.symmetric};
+                    .lower = a->attr.symmetric,
+                    .cpu = cpu};
     s.tile = HPC_ISA(cpu_gemm_tiles)(&factors, s.batch, s.m, s.n, workers);
     return s;
 }
@@ -68,7 +71,8 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
                   .b_panel = panel,
                   .halves = a->attr.halves,
                   .fixed = true,
-                  .lower = a->attr.symmetric};
+                  .lower = a->attr.symmetric,
+                  .cpu = s->cpu};
 }
 
 static void add(float *restrict x, const float *restrict y, int64_t n)
@@ -163,7 +167,7 @@ static size_t scratch_floats(const shape *s)
 static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
-    shape s = shape_of(a, l->workers);
+    shape s = shape_of(a, l->workers, l->cpu.traits);
     float *scratch = l->cpu.worker;
     int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
     int64_t all = 0, lo, hi, m, k;
@@ -239,7 +243,7 @@ static unsigned late_operands(const gemm_job *job, const shape *s)
 static int run_large(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
-    shape s = shape_of(a, l->workers);
+    shape s = shape_of(a, l->workers, l->cpu.traits);
 
     for (int64_t e = 0; e < s.batch; e++) {
         whole w = {a, &s, e};
@@ -289,14 +293,14 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (a->a.ragged == a->a.rank - 1) return refuse("does not take a ragged last extent of a");
     if (b.ragged == b.rank - 1 || (b.ragged == b.rank - 2 && a->attr.trans_b))
         return refuse("does not take an operand b of which n, or a transposed k, is ragged");
-    shape s = shape_of(a, workers);
+    shape s = shape_of(a, workers, p->cpu.traits);
     gemm_job job = job_of(a, &s, 0);
     hpc_plan plan = {.run = run,
                      .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
                      .name = "matmul_" HPC_ISA_TEXT};
     if (is_large(a, &s, workers)) {
         plan.run = run_large;
-        plan.cpu.worker_bytes = HPC_ISA(cpu_gemm_coop_worker)(s.n);
+        plan.cpu.worker_bytes = HPC_ISA(cpu_gemm_coop_worker)(s.cpu, s.n);
         plan.cpu.coop_bytes = HPC_ISA(cpu_gemm_coop_bytes)(&job.g, s.n, s.k, workers);
         plan.cpu.after_barrier = late_operands(&job, &s);
     }

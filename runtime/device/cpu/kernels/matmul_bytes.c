@@ -170,6 +170,7 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
     char *own = l->cpu.worker;
     float *x = (float *)(own + BYTES_SPARE);
 
+    rows.fetch_far = l->cpu.traits->intel;
     if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
     if (m == 0) return;
     parts = parts_of(m, part);

@@ -43,6 +43,7 @@ static inline int accept(hpc_plan *p, hpc_plan plan, const operand_check *check)
             return hpc_fail(HPC_E_UNSUPPORTED, "%s does not take %s as its operand %s", plan.name,
                             hpc_tensor_text(text, t), check->name);
     }
+    plan.cpu.traits = p->cpu.traits;
     *p = plan;
     return 0;
 }
