@@ -61,7 +61,8 @@ const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
 int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* The path of a file that is installed with the program: in its folder, in ../lib/hpccoder or
- * ../share/hpccoder, or in the source tree around build/; "": not found. out: PATH_MAX chars. */
+ * ../share/hpccoder; for a program in build/<variant>/ in share/ of the source tree. "": not found.
+ * out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
 /* The path of the requested model, or of the installed model `name` if none is requested (NULL,
  * ""). HPC_E_ARG: it does not exist, or is not a model. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/compiler.h"
 #include "cmd/terminal.h"
 #include "runtime/proc/proc.h"
 
@@ -25,15 +26,16 @@ static const fact facts[] = {
 };
 enum { FACT_N = sizeof facts / sizeof *facts };
 
-/* A feature provided by another program or by a shared object next to this one. */
+/* A feature provided by a shared object next to this program, by a program in PATH, or by the
+ * checker of code. */
 typedef struct feature {
     const char *name;
-    const char *object, *program; /* one of both */
+    const char *object, *program; /* at most one; neither: the checker */
     const char *package;          /* Debian's, to build the object or to run the program */
 } feature;
 
 static const feature features[] = {
-    {"pragma and code checks", "hpccoder-clang.so", NULL, "libclang-19-dev"},
+    {"pragma and code checks", NULL, NULL, NULL},
     {"tokenizer train", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
     {"train with mpirun", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
     {"baselines of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
@@ -102,11 +104,25 @@ static void put_object(hpc_table *t, const feature *f)
         hpc_table_cell(t, "yes");
 }
 
+/* Its error names the package. */
+static void put_checker(hpc_table *t)
+{
+    hpc_checker *c;
+    if (hpc_cmd_open_checker(&c) == HPC_OK)
+        hpc_table_cell(t, "yes");
+    else
+        hpc_table_cell(t, "no: %s", hpc_error_get()->text);
+    hpc_error_clear();
+    hpc_checker_close(c);
+}
+
 static void put_feature(hpc_table *t, const feature *f)
 {
     hpc_table_cell(t, "%s", f->name);
     if (f->object)
         put_object(t, f);
+    else if (!f->program)
+        put_checker(t);
     else if (hpc_proc_exists(f->program))
         hpc_table_cell(t, "yes");
     else

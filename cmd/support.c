@@ -180,8 +180,8 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s)
 
 int hpc_cmd_find(char *out, const char *name)
 {
-    static const char *const places[] = {"",       "../lib/hpccoder/", "../share/hpccoder/",
-                                         "../../", "../../corpus/",    "../../pilot/"};
+    static const char *const places[] = {"", "../lib/hpccoder/", "../share/hpccoder/",
+                                         "../../share/"};
     char folder[PATH_MAX];
     out[0] = '\0';
     ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);

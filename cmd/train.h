@@ -29,7 +29,9 @@ typedef struct train_options {
     bool tied, from_sgd, resume, dry_run, json, quiet;
 } train_options;
 
-extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
+/* One table in three files: each part continues with the next. */
+extern const hpc_option hpc_cmd_train_options[], hpc_cmd_train_optimizer_options[],
+    hpc_cmd_train_run_options[];
 /* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a);

@@ -114,7 +114,7 @@ out:
 static int64_t usual_number(const char *key)
 {
     const hpc_option *at = hpc_cmd_train_options;
-    while (strcmp(at->name, key) != 0) at++;
+    while (strcmp(at->name, key) != 0) at = hpc_option_next(at);
     return strtoll(at->fallback, NULL, 10);
 }
 

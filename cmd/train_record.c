@@ -160,7 +160,7 @@ int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
     TRY(hpc_options_parse(&was, &hpc_cmd_train, a, 2, argv, &rest));
     TRY(hpc_training_steps_left(o->out, step, t->steps));
     for (int tell = 0; tell < 2; tell++)
-        for (const hpc_option *k = hpc_cmd_train.options; k->name; k++)
+        for (const hpc_option *k = hpc_cmd_train.options; k->name; k = hpc_option_next(k))
             TRY(compare(k, &was, &is, tell));
 out:
     hpc_arena_free(a);

@@ -7,8 +7,8 @@ trap 'rm -rf "$work"' EXIT
 cp "$here/demo.c" "$work/demo.c"
 echo "\$ hpccoder complete demo.c --stop function --verbose"
 tail -n 3 "$here/demo.c"
-"$1" complete "$work/demo.c" --model "$here/pilot.gguf" --stop function --verbose
-"$1" complete "$work/demo.c" --model "$here/pilot.gguf" --stop function --write
+"$1" complete "$work/demo.c" --model "$here/../share/pilot.gguf" --stop function --verbose
+"$1" complete "$work/demo.c" --model "$here/../share/pilot.gguf" --stop function --write
 echo "\$ hpccoder complete demo.c --stop function --write && ${CC:-gcc} -fopenmp -Wall -c demo.c"
 ${CC:-gcc} -fopenmp -Wall -c "$work/demo.c" -o "$work/demo.o"
 echo "it compiles"

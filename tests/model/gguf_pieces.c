@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/model/foreign.h"
+#include "tests/support/expect.h"
 #include "tests/support/fault.h"
 
 #define BYTE_LEVEL "tests/fixtures/byte_level/"
@@ -70,8 +71,7 @@ static void compare(both *b, const char *text, size_t n)
 
 static void compare_texts(both *b)
 {
-    hpc_json *root = NULL;
-    test_ok(hpc_json_read(&root, BYTE_LEVEL "expected.json"));
+    hpc_json *root = hpc_test_json(BYTE_LEVEL "expected.json.zst");
     const hpc_json *texts = hpc_json_get(root, "texts");
     for (int64_t k = 0; k < hpc_json_n(texts); k++) {
         const char *text;

@@ -17,6 +17,7 @@
 #ifndef HPC_KERNEL_H
 #define HPC_KERNEL_H
 
+#include "runtime/device/cpu/plan.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
@@ -29,9 +30,8 @@ typedef struct hpc_launch {
     int worker, workers;  /* which share of the work this call does */
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
-    void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
-    void *gang[2];        /* bytes as in the plan, for each; shared by workers and instructions */
-    void *stream;         /* of backends whose kernels do not run on the host */
+    hpc_cpu_launch cpu;   /* of kernels that run on the host */
+    void *stream;         /* of the others */
 } hpc_launch;
 
 typedef int hpc_kernel(const hpc_launch *l, const void *args);
@@ -41,9 +41,7 @@ typedef int hpc_kernel(const hpc_launch *l, const void *args);
 typedef struct hpc_plan {
     hpc_kernel *run;
     size_t workspace; /* bytes for all workers together */
-    size_t own;       /* bytes for each; instructions that share nothing else need no barrier */
-    size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
-    unsigned late;    /* operands, as bits, that are accessed only after a barrier in the kernel */
+    hpc_cpu_plan cpu; /* of kernels that run on the host */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 
@@ -279,6 +277,7 @@ typedef struct hpc_backend {
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
     int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
+    void *(*stream)(hpc_device *d, hpc_queue q); /* for links that issue transfers in it; or NULL */
     /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
     int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;

@@ -503,7 +503,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_args *a = args;
     shape s = shape_of(a, l->workers);
-    scratch w = scratch_at(l->own, &s);
+    scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
     int rc = attend_check_start(&a->start, sequences, s.rows, "attention");
@@ -545,7 +545,7 @@ int HPC_ISA(cpu_attention)(hpc_plan *p, int workers, const hpc_attention_args *a
     shape s = shape_of(a, workers);
     return accept(p,
                   (hpc_plan){.run = run,
-                             .own = scratch_floats(&s) * sizeof(float),
+                             .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
                              .name = "attention_" HPC_ISA_TEXT},
                   check);
 }

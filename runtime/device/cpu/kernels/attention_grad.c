@@ -390,7 +390,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_grad_args *a = args;
     shape s = shape_of(a, l->workers);
-    scratch w = scratch_at(l->own, &s);
+    scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
     bool plenty = sequences * s.key_heads >= 2 * (int64_t)l->workers;
@@ -434,7 +434,7 @@ int HPC_ISA(cpu_attention_grad)(hpc_plan *p, int workers, const hpc_attention_gr
 
     return accept(p,
                   (hpc_plan){.run = run,
-                             .own = scratch_floats(&s) * sizeof(float),
+                             .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
                              .name = "attention_grad_" HPC_ISA_TEXT},
                   check);
 }

@@ -1,5 +1,5 @@
 /*
- * gemm_gang.c: large products, computed cooperatively by all workers.
+ * gemm_coop.c: large products, computed cooperatively by all workers.
  *
  * Each part of b has one barrier, after which the part is packed. Every worker has its
  * own rows, the same for all parts and all calls of one shape: workers need not share a
@@ -13,14 +13,14 @@
  * the next product. Nothing has to be cleared or waited for in between. A single worker
  * has no barriers and always uses the first buffer.
  */
-#include "runtime/device/cpu/kernels/gemm_gang.h"
+#include "runtime/device/cpu/kernels/gemm_coop.h"
 #include "runtime/device/cpu/kernels/gemm_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
     PART_MOST = 1 << 20, /* bytes of b that tiles of many words read again and again: of L2 */
     BYTE_COLS =
-        4 * GANG_COLS,   /* of i8: no strip waits in a worker's memory, and of a less is packed */
+        4 * COOP_COLS,   /* of i8: no strip waits in a worker's memory, and of a less is packed */
     LAST_PER_WORKER = 3, /* low strips */
     LEAST_WORK = 1 << 25 /* multiplications: about a millisecond's; of less, meetings are felt */
 };
@@ -49,7 +49,7 @@ typedef struct claims { /* of a worker's strips; by atomic built-ins only */
 
 static int64_t deepest(const gemm *g)
 {
-    return gemm_word(g) ? gemm_word(g) * GANG_K : GANG_K;
+    return gemm_word(g) ? gemm_word(g) * COOP_K : COOP_K;
 }
 
 /* True if tiles multiply several units at once. */
@@ -80,13 +80,13 @@ static int64_t depth_of(const gemm *g, int64_t m, int64_t k, bool whole, int wor
     int64_t few = gemm_fixed(g) ? 2 * FEW_DEPTH : FEW_DEPTH;
     int64_t most = shallow ? few : ahead ? AHEAD_K : deepest(g);
 
-    return gemm_is_direct(g) ? k : gemm_even_part(k, most, GANG_BLOCK);
+    return gemm_is_direct(g) ? k : gemm_even_part(k, most, COOP_BLOCK);
 }
 
 static int64_t cols_of(const gemm *g, int64_t n, int64_t k)
 {
-    enum { LEAST = GANG_COLS / 4 };
-    int64_t most = g->a_type == HPC_I8 ? BYTE_COLS : GANG_COLS;
+    enum { LEAST = COOP_COLS / 4 };
+    int64_t most = g->a_type == HPC_I8 ? BYTE_COLS : COOP_COLS;
 
     if (by_steps(g) && k > 0)
         most = least(most, PART_MOST / (depth_of(g, 0, k, true, 1) * 4 / gemm_word(g)));
@@ -99,7 +99,7 @@ typedef struct heights { /* of strips: whole register tiles, the last ones of a 
 
 static heights heights_of(const gemm *g)
 {
-    return by_steps(g) ? (heights){GANG_ROWS, 32} : (heights){48, 12};
+    return by_steps(g) ? (heights){COOP_ROWS, 32} : (heights){48, 12};
 }
 
 /* Strip number `strip` of a worker's rows lo .. hi - 1, the last ones low, if there are so many. */
@@ -119,11 +119,11 @@ static bool strip_rows(gemm_block *at, heights h, int64_t lo, int64_t hi, int64_
     return at->rows > 0;
 }
 
-bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers)
+bool HPC_ISA(cpu_gemm_is_coop)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers)
 {
     int64_t high = heights_of(g).high;
     bool strips = m >= 2 * high && m >= high * workers;
-    bool large = strips && n >= GANG_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
+    bool large = strips && n >= COOP_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
 
     return large && k > 0 && !g->lower;
 }
@@ -151,17 +151,17 @@ static gemm turned(const gemm_job *job)
     return g;
 }
 
-size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
+size_t HPC_ISA(cpu_gemm_coop_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
 {
     int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), cols_of(g, n, k));
 
     return (size_t)workers * sizeof(claims) + (size_t)floats * sizeof(float);
 }
 
-size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n)
+size_t HPC_ISA(cpu_gemm_coop_worker)(int64_t n)
 {
-    int64_t cols = cols_of(&(gemm){0}, n, 1), floats = (GANG_ROWS + GANG_SPARE) * cols;
-    int64_t turning = TURN_STRIP * TURN_ROWS + GANG_SPARE * GANG_COLS / 4;
+    int64_t cols = cols_of(&(gemm){0}, n, 1), floats = (COOP_ROWS + COOP_SPARE) * cols;
+    int64_t turning = TURN_STRIP * TURN_ROWS + COOP_SPARE * COOP_COLS / 4;
 
     if (OWN_BYTES > 0 && floats < turning) floats = turning;
     return (size_t)(GEMM_SPARE + floats) * sizeof(float);
@@ -184,7 +184,7 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest
     heights h = heights_of(&job->g);
     bool first = whole->p == 0, last = whole->p + whole->k == job->g.k;
     bool columns = by_columns(&job->g, job->m, whole->k, whole->cols, l->workers);
-    float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * widest;
+    float *tile = own + GEMM_SPARE, *spare = tile + COOP_ROWS * widest;
     const float *packed = all;
     gemm_part b = *whole;
     gemm_ahead ahead = {0};
@@ -242,7 +242,7 @@ static claims *meet(float **packed, const hpc_launch *l, const gemm *g, const ge
                     int64_t lo, int64_t hi, float *own)
 {
     unsigned turn = (unsigned)__atomic_load_n(&l->barrier->generation, __ATOMIC_RELAXED);
-    claims *strips = l->gang[turn >> 1 & 1]; /* the same for all until all have met */
+    claims *strips = l->cpu.coop[turn >> 1 & 1]; /* the same for all until all have met */
 
     *packed = (float *)(strips + l->workers);
     if (lo < hi) HPC_ISA(cpu_gemm_pack)(*packed, g, part, lo, hi - lo, own);
@@ -255,7 +255,7 @@ static void together_turned(const hpc_launch *l, const gemm_job *job, float *own
 {
     gemm g = turned(job);
     gemm_part part = {.cols = job->m};
-    int64_t deep = gemm_even_part(g.k, FEW_DEPTH, GANG_BLOCK), lo, hi;
+    int64_t deep = gemm_even_part(g.k, FEW_DEPTH, COOP_BLOCK), lo, hi;
     float *packed;
 
     hpc_share(&lo, &hi, job->m, GEMM_PANEL, l->worker, l->workers);
