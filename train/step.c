@@ -154,7 +154,7 @@ static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_i
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     bool parts = split && m->classes < 0;
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
-        p, dhidden, m->hidden, m->head, counted, weight);
+        p, dhidden, m->hidden, m->head, counted, weight, m->logit_cap);
     hpc_program_keep(p, loss);
     if (parts && *dhidden >= 0) plan_stream(&p->value[*dhidden].type, split, is_sequence(s));
     return loss;
