@@ -340,6 +340,24 @@ static int read_share(hpc_model_config *c, const model_family *f, const hpc_json
     return HPC_OK;
 }
 
+/* rope_parameters may have an object for each kind of layer: returns that of layers without a
+ * window, and reads the base of the others, which may not be scaled. */
+static int by_layers(const hpc_json **all, hpc_model_config *c, const model_family *f)
+{
+    const hpc_json *local = hpc_json_get(*all, "sliding_attention");
+    hpc_model_config other = *c;
+    int rc = HPC_OK;
+    if (!given(local) || !key_of(f, offsetof(hpc_model_config, rope.local_theta))) return HPC_OK;
+    TRY(read_real(&c->rope.local_theta, local, "rope_theta", c->rope.local_theta));
+    TRY(read_scaling(&other, local));
+    if (other.rope.scaling != HPC_ROPE_PLAIN)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "rope_parameters: scaled positions of sliding_attention are not supported"));
+    *all = hpc_json_get(*all, "full_attention");
+out:
+    return rc;
+}
+
 /* Newer files have rope_parameters, older ones rope_scaling and separate keys. Readers differ if a
  * file has both. */
 static int read_rope(hpc_model_config *c, const model_family *f, const hpc_json *o)
@@ -363,6 +381,7 @@ static int read_rope(hpc_model_config *c, const model_family *f, const hpc_json 
                          "into separate keys or into rope_parameters"));
         TRY(read_scaling(given(all) ? &plain : c, old));
     }
+    TRY(by_layers(&all, c, f));
     if (!given(all)) goto out;
     if (plain.rope.scaling != HPC_ROPE_PLAIN)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,

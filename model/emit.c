@@ -122,14 +122,15 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
     io->table = table;
     io->hidden = x;
     io->head = head;
+    io->logit_cap = c->head == HPC_HEAD_TOKENS ? c->logit_cap : 0;
     if (e->apart && !m->again) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
     if (e->apart) m->p->current = io->forward_head;
     if (e->logits)
         *out = model_capped(m, hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE));
     else if (e->split && c->head == HPC_HEAD_TOKENS)
-        *out = hpc_head_loss_of_parts(m->p, NULL, x, head, target);
+        *out = hpc_head_loss_of_parts(m->p, NULL, x, head, target, io->logit_cap);
     else
-        *out = hpc_head_loss(m->p, x, head, target);
+        *out = hpc_head_loss_capped(m->p, NULL, x, head, target, io->logit_cap);
     hpc_program_keep(m->p, *out);
 }
 
@@ -155,11 +156,6 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
                         (long long)e->sequences, (long long)e->tokens);
     if (e->behind && c->head != HPC_HEAD_TOKENS)
         return hpc_fail(HPC_E_UNSUPPORTED, "only a language-model head reads rows separately");
-    if (c->logit_cap > 0 && c->head == HPC_HEAD_TOKENS && !e->logits)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "logit-cap=%g: models with bounded logits (final_logit_softcapping) cannot "
-                        "be trained, only run",
-                        c->logit_cap);
     if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
         return hpc_fail(HPC_E_SHAPE, "%lld sequences cannot form pairs", (long long)e->sequences);
     if (e->kv_heads % c->kv_heads || (e->kv_heads && c->heads % e->kv_heads))

@@ -28,6 +28,7 @@ typedef struct hpc_model_io {
     hpc_value table;      /* the embedding, with the changes of its trained rows */
     hpc_value embedded;   /* [T, hidden]: token embeddings without positions */
     hpc_value hidden, head; /* operands of the head's product */
+    double logit_cap;       /* bound of the logits; 0: none */
     hpc_value loss;         /* f32[T], [S] or [S/2], kept; NONE with `logits` */
     hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless requested */
 } hpc_model_io;

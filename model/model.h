@@ -184,9 +184,8 @@ double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaR
 /* ---- models: a directory, or a FILE.gguf ----------------------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */
 /* Reads `dir`/config.json in Hugging Face format, `dir` itself if it ends in ".json", or the keys
- * of a GGUF file of architecture llama (mistral with a window), qwen2, starcoder2, gptneox or gpt2.
- * Files have no init_std. An unknown architecture or an unsupported key value is HPC_E_UNSUPPORTED;
- * the message names both. */
+ * of a GGUF file. Files have no init_std. An unknown architecture or an unsupported key value is
+ * HPC_E_UNSUPPORTED; the message names both. */
 int hpc_model_config_read(hpc_model_config *out, const char *dir);
 int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
 /* Fails for a configuration that its family's config.json cannot express; the message names the

@@ -177,7 +177,7 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
     bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
-        p, &dhidden, rows ? &dhead : NULL, m->hidden, m->head, counted, weight);
+        p, &dhidden, rows ? &dhead : NULL, m->hidden, m->head, counted, weight, m->logit_cap);
     hpc_program_keep(p, loss);
     if (parts && dhidden >= 0) plan_stream(&p->value[dhidden].type, split, is_sequence(s));
     add_seed(out, m->hidden, dhidden);

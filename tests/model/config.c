@@ -113,6 +113,11 @@ static void keys_are_read_in_all_their_forms(void **state)
     c = loaded(GEMMA2 ",\"layer_types\":[" LOCAL "," LOCAL "," FULL "]}");
     assert_true(c.window_period == 3 && hpc_model_config_window(&c, 2) == 0);
     assert_int_equal(hpc_model_config_window(&c, 1), 4096);
+    c = loaded("{\"model_type\":\"gemma3_text\",\"rope_parameters\":{\"sliding_attention\":{"
+               "\"rope_type\":\"default\",\"rope_theta\":500},\"full_attention\":{\"rope_type\":"
+               "\"linear\",\"factor\":8,\"rope_theta\":7000}}," SIZES "}");
+    assert_true(c.rope.theta == 7000 && c.rope.local_theta == 500 && c.rope.factor == 8);
+    assert_true(c.rope.scaling == HPC_ROPE_LINEAR && c.window_period == 6);
     c = loaded("{\"model_type\":\"smollm3\"," SIZES ",\"no_rope_layers\":[1,0,1]}");
     assert_true(c.rope_period == 2 && !hpc_model_config_rotates(&c, 1));
     c = loaded("{\"architectures\":[\"Qwen2ForSequenceClassification\"],\"num_key_value_heads\":8,"

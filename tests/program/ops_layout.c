@@ -110,7 +110,7 @@ static void rows_and_heads(void **s)
     labelled(p, "tGd tG tGd pqGd pqGd u s sn");
     hpc_head_loss(p, REAL(p, 8, 4), REAL(p, 100, 4), INDEX(p, 8));
     labelled(p, "T T Th vh T");
-    hpc_head_loss_of_parts(p, NULL, REAL(p, 8, 4), REAL(p, 100, 4), INDEX(p, 8));
+    hpc_head_loss_of_parts(p, NULL, REAL(p, 8, 4), REAL(p, 100, 4), INDEX(p, 8), 0);
     labelled(p, "Z Z Z Z");
     hpc_program_free(p);
 }

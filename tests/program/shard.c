@@ -123,7 +123,7 @@ static void losses_are_put_together_of_parts(void **state)
     hpc_value w = hpc_program_input(p, "w", words);
     hpc_value target = hpc_program_input(p, "target", hpc_type_of(HPC_I32, 1, (int64_t[]){M}));
     hpc_program_segment(p, HPC_FORWARD, 0);
-    hpc_value loss = hpc_head_loss_of_parts(p, NULL, x, w, target);
+    hpc_value loss = hpc_head_loss_of_parts(p, NULL, x, w, target, 0);
     hpc_program_keep(p, loss);
     test_ok(shard(p, 2, 1));
     const hpc_head_attr *at = p->segment[0].insn[0].attr;

@@ -71,6 +71,20 @@ static void repeated_keys(void **state)
     on_grids(j, 0, 3);
 }
 
+/* Norms around layers and of heads, factors and windows; norms after layers, and of all of q. */
+static void other_norms(void **state)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        job *j = sequence(start(*state, HPC_OPT_ADAMW, NULL));
+        hpc_model_config *c = &j->o.model;
+        c->qk_norm = whole ? HPC_QK_WHOLE : HPC_QK_BY_HEAD;
+        c->norm_place = whole ? HPC_NORM_AFTER : HPC_NORM_AROUND;
+        c->embed_scale = 4, c->residual_scale = 0.5, c->logit_scale = 0.5;
+        c->window = 5, c->window_period = 2;
+        on_grids(j, whole, 2);
+    }
+}
+
 /* What one block more keeps. */
 static double of_a_block(hpc_test_folder *f, bool by_tokens, int row, int recompute)
 {
@@ -138,6 +152,7 @@ int main(void)
                                        cmocka_unit_test(tied_with_halves_that_overlap),
                                        cmocka_unit_test(gpt_recomputed),
                                        cmocka_unit_test(repeated_keys),
+                                       cmocka_unit_test(other_norms),
                                        cmocka_unit_test(less_memory),
                                        cmocka_unit_test(what_does_not_divide_is_named)};
     return cmocka_run_group_tests_name("train/sequence", tests, hpc_test_folder_setup,

@@ -22,8 +22,9 @@ extern "C" {
 typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
 /* Rows are vocabulary entries of a head. Gradients use the lse of all rows; dx has the terms of
  * this rank's rows only. part, for head_loss: lse is that of this rank's rows only, and `loss` is
- * the logit of the target, 0 if the target is negative or in other rows. */
-typedef struct hpc_head_attr { int64_t first, rows; bool part; } hpc_head_attr;
+ * the logit of the target, 0 if the target is negative or in other rows. cap > 0: logits are
+ * cap tanh(x.w / cap); gradients then need lse. */
+typedef struct hpc_head_attr { int64_t first, rows; bool part; double cap; } hpc_head_attr;
 
 /* EXP: y = exp(a - b), 0 where b is -inf. LOG: y = b + log(a), b where a is 0. LESS: y = a - b, 0
  * where `target` (i32, optional) is negative. All have the same shape; f32 (f64). */

@@ -3,19 +3,20 @@
  */
 #include "runtime/device/ref/priv.h"
 
-static double logit(const hpc_tensor *x, const hpc_tensor *w, int64_t t, int64_t v)
+static double logit(const hpc_tensor *x, const hpc_tensor *w, const hpc_head_attr *at, int64_t t,
+                    int64_t v)
 {
     int64_t h = hpc_tensor_cols(x);
     double sum = 0;
     for (int64_t e = 0; e < h; e++) sum += hpc_ref_get(x, t * h + e) * hpc_ref_get(w, v * h + e);
-    return sum;
+    return at->cap > 0 ? at->cap * tanh(sum / at->cap) : sum;
 }
 
-static double lse_of(const hpc_tensor *x, const hpc_tensor *w, int64_t t)
+static double lse_of(const hpc_tensor *x, const hpc_tensor *w, const hpc_head_attr *at, int64_t t)
 {
     double most = -INFINITY, sum = 0;
-    for (int64_t v = 0; v < w->extent[0]; v++) most = fmax(most, logit(x, w, t, v));
-    for (int64_t v = 0; v < w->extent[0]; v++) sum += exp(logit(x, w, t, v) - most);
+    for (int64_t v = 0; v < w->extent[0]; v++) most = fmax(most, logit(x, w, at, t, v));
+    for (int64_t v = 0; v < w->extent[0]; v++) sum += exp(logit(x, w, at, t, v) - most);
     return most + log(sum);
 }
 
@@ -45,7 +46,8 @@ static int head_loss_run(const hpc_launch *l, const void *args)
         int64_t word = word_of(&g->target, t, &g->attr, &g->w);
         int rc = target_check(&g->target, t, &g->attr, &g->w);
         if (rc < 0) return rc;
-        double lse = lse_of(&g->x, &g->w, t), hit = word < 0 ? 0 : logit(&g->x, &g->w, t, word);
+        double lse = lse_of(&g->x, &g->w, &g->attr, t);
+        double hit = word < 0 ? 0 : logit(&g->x, &g->w, &g->attr, t, word);
         hpc_ref_set(&g->lse, t, lse);
         hpc_ref_set(&g->loss, t, g->attr.part ? hit : word < 0 ? 0 : lse - hit);
     }
@@ -63,8 +65,9 @@ static double logit_grad(const hpc_head_loss_grad_args *g, const double *lse, in
 {
     int64_t word = word_of(&g->target, t, &g->attr, &g->w);
     if (word == HPC_PART_NONE) return 0;
-    double p = exp(logit(&g->x, &g->w, t, v) - lse[t]);
-    return hpc_ref_get(&g->dloss, t) * (p - (v == word));
+    double x = logit(&g->x, &g->w, &g->attr, t, v), p = exp(x - lse[t]), cap = g->attr.cap;
+    double slope = cap > 0 ? (1 - x / cap) * (1 + x / cap) : 1;
+    return hpc_ref_get(&g->dloss, t) * (p - (v == word)) * slope;
 }
 
 static void grad_x(const hpc_head_loss_grad_args *g, const double *lse, int64_t t, int64_t e0,
@@ -109,13 +112,14 @@ static void find_lse(const hpc_launch *l, const hpc_head_loss_grad_args *g, doub
     int64_t lo, hi, rows = hpc_tensor_rows(&g->x);
     for (int64_t t = 0; t < rows; t++)
         if (hpc_tensor_row_live(&g->x, t))
-            lse[t] = present(&g->lse) ? hpc_ref_get(&g->lse, t) : lse_of(&g->x, &g->w, t);
+            lse[t] = present(&g->lse) ? hpc_ref_get(&g->lse, t) : lse_of(&g->x, &g->w, &g->attr, t);
     if (!present(&g->loss)) return;
     share_rows(&lo, &hi, &g->x, l);
     for (int64_t t = lo; t < hi; t++) {
         int64_t target = hpc_ref_index(&g->target, t);
         if (hpc_tensor_row_live(&g->x, t))
-            hpc_ref_set(&g->loss, t, target < 0 ? 0 : lse[t] - logit(&g->x, &g->w, t, target));
+            hpc_ref_set(&g->loss, t,
+                        target < 0 ? 0 : lse[t] - logit(&g->x, &g->w, &g->attr, t, target));
     }
 }
 

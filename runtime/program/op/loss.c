@@ -3,6 +3,8 @@
  * cross-entropy, without logits in memory. The loss is one number for each row. The caller averages
  * rows through the gradient that it seeds.
  */
+#include <math.h>
+
 #include "runtime/program/op/priv.h"
 
 enum { LOSS_LOSS, LOSS_LSE, LOSS_X, LOSS_W, LOSS_TARGET, LOSS_N };
@@ -10,6 +12,7 @@ static const hpc_field head_field[] = {
     {"first", HPC_FIELD_I64, offsetof(hpc_head_attr, first), NULL, false},
     {"rows", HPC_FIELD_I64, offsetof(hpc_head_attr, rows), NULL, false},
     {"part", HPC_FIELD_BOOL, offsetof(hpc_head_attr, part), NULL, false},
+    {"cap", HPC_FIELD_REAL, offsetof(hpc_head_attr, cap), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -33,11 +36,19 @@ out:
     return rc;
 }
 
+static int check_cap(const hpc_insn *i)
+{
+    double cap = ((const hpc_head_attr *)i->attr)->cap;
+    if (cap >= 0 && isfinite(cap)) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "cap is %g; 0 means none", cap);
+}
+
 static int head_loss_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     const hpc_type *x = &type[LOSS_X];
     int rc;
+    TRY(check_cap(i));
     TRY(check_inputs(i, type, LOSS_X, LOSS_W, LOSS_TARGET));
     TRY(hpc_op_output(i, type, LOSS_LOSS, hpc_op_leading(x, hpc_op_wide(x))));
     TRY(hpc_op_output(i, type, LOSS_LSE, hpc_op_leading(x, hpc_op_wide(x))));
@@ -60,7 +71,8 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
                                  x,
                                  w,
                                  i->operand[LOSS_TARGET]};
-    hpc_emit(hpc_diff_program(d), &hpc_op_head_loss_grad, operand, NULL);
+    hpc_head_attr at = {.cap = ((const hpc_head_attr *)i->attr)->cap};
+    hpc_emit(hpc_diff_program(d), &hpc_op_head_loss_grad, operand, &at);
     hpc_op_give(d, x, operand[GRAD_DX]);
     hpc_op_give(d, w, operand[GRAD_DW]);
     return HPC_OK;
@@ -124,9 +136,22 @@ const hpc_op hpc_op_head_loss = {
 
 hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target)
 {
-    hpc_value operand[LOSS_N] = {HPC_NEW, HPC_NEW, x, w, target};
-    return hpc_emit(p, &hpc_op_head_loss, operand, NULL);
+    return hpc_head_loss_capped(p, NULL, x, w, target, 0);
 }
+
+hpc_value hpc_head_loss_capped(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
+                               hpc_value target, double cap)
+{
+    hpc_value operand[LOSS_N] = {HPC_NEW, HPC_NEW, x, w, target};
+    hpc_value loss = hpc_emit(p, &hpc_op_head_loss, operand, &(hpc_head_attr){.cap = cap});
+    if (lse) *lse = operand[LOSS_LSE];
+    return loss;
+}
+
+typedef struct lse_of { /* of logits with a bound */
+    hpc_value lse;
+    double cap;
+} lse_of;
 
 /* The operand for w's gradient: its accumulator, a new value for *dw, or none. */
 static hpc_value weight_target(hpc_program *p, const hpc_value *dw, hpc_value w)
@@ -135,9 +160,26 @@ static hpc_value weight_target(hpc_program *p, const hpc_value *dw, hpc_value w)
     return dw ? HPC_NEW : HPC_NONE;
 }
 
-hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
-                                hpc_value w, hpc_value target, hpc_value dloss)
+/* The gradient by lse. */
+static void emit_grad(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x, hpc_value w,
+                      hpc_value target, hpc_value dloss, const lse_of *l)
 {
+    hpc_value to = weight_target(p, dw, w);
+    hpc_value operand[GRAD_N] = {HPC_NONE, HPC_NEW, to, dloss, l->lse, x, w, target};
+    hpc_emit(p, &hpc_op_head_loss_grad, operand, &(hpc_head_attr){.cap = l->cap});
+    *dx = operand[GRAD_DX];
+    if (dw) *dw = operand[GRAD_DW];
+}
+
+hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
+                                hpc_value w, hpc_value target, hpc_value dloss, double cap)
+{
+    if (cap > 0) {
+        lse_of l = {.cap = cap};
+        hpc_value losses = hpc_head_loss_capped(p, &l.lse, x, w, target, cap);
+        emit_grad(p, dx, dw, x, w, target, dloss, &l);
+        return losses;
+    }
     hpc_value to = weight_target(p, dw, w);
     hpc_value operand[GRAD_N] = {HPC_NEW, HPC_NEW, to, dloss, HPC_NONE, x, w, target};
     hpc_value loss = hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
@@ -147,23 +189,20 @@ hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hp
 }
 
 hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
-                                 hpc_value target)
+                                 hpc_value target, double cap)
 {
     hpc_value operand[LOSS_N] = {HPC_NEW, HPC_NEW, x, w, target};
-    hpc_emit(p, &hpc_op_head_loss, operand, &(hpc_head_attr){.part = true});
+    hpc_emit(p, &hpc_op_head_loss, operand, &(hpc_head_attr){.part = true, .cap = cap});
     if (lse) *lse = operand[LOSS_LSE];
     return hpc_soft_of(p, HPC_SOFT_LESS, operand[LOSS_LSE], operand[LOSS_LOSS], target);
 }
 
 hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
-                                         hpc_value w, hpc_value target, hpc_value dloss)
+                                         hpc_value w, hpc_value target, hpc_value dloss, double cap)
 {
-    hpc_value lse = HPC_NONE, loss = hpc_head_loss_of_parts(p, &lse, x, w, target);
-    hpc_value to = weight_target(p, dw, w);
-    hpc_value operand[GRAD_N] = {HPC_NONE, HPC_NEW, to, dloss, lse, x, w, target};
-    hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
-    *dx = operand[GRAD_DX];
-    if (dw) *dw = operand[GRAD_DW];
+    lse_of l = {.cap = cap};
+    hpc_value loss = hpc_head_loss_of_parts(p, &l.lse, x, w, target, cap);
+    emit_grad(p, dx, dw, x, w, target, dloss, &l);
     return loss;
 }
 
@@ -174,7 +213,10 @@ static int head_loss_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_typ
     (void)p;
     const hpc_type *x = &type[GRAD_X], *w = &type[GRAD_W];
     int rc;
+    TRY(check_cap(i));
     TRY(check_inputs(i, type, GRAD_X, GRAD_W, GRAD_TARGET));
+    if (((const hpc_head_attr *)i->attr)->cap > 0 && i->operand[GRAD_LSE] == HPC_NONE)
+        TRY(hpc_fail(HPC_E_ARG, "with cap the gradient needs lse, which is absent"));
     hpc_type rows = hpc_op_leading(x, hpc_op_wide(x));
     for (int k = GRAD_DLOSS; k <= GRAD_LSE; k++) {
         if (i->operand[k] == HPC_NONE) continue;

@@ -94,6 +94,15 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
     return s;
 }
 
+/* Logits of a block, within their bound if there is one. */
+static void bound(float *x, int64_t n, double cap)
+{
+    float by = (float)(1 / cap), most = (float)cap;
+
+    if (cap == 0) return;
+    for (int64_t j = 0; j < n; j++) x[j] = most * vec_tanh(by * x[j]);
+}
+
 /* x becomes exp(x - *max), *max the largest of x; *sum of these. */
 static void soften(float *max, float *sum, float *x, int64_t n)
 {
@@ -139,6 +148,7 @@ static int run_loss(const hpc_launch *l, const void *args)
             for (int64_t r = 0; r < rows; r++) {
                 float *x = s.logits + r * VOCAB_BLOCK;
                 int64_t at = word_of(&a->target, row + r, &a->attr, vocab) - first;
+                bound(x, words, a->attr.cap);
                 if (at >= 0 && at < words) s.hit[r] = x[at];
                 soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, words);
             }
@@ -239,6 +249,7 @@ static void soften_block(const chunk *c, gemm_block at)
     for (int64_t r = at.i; r < at.i + at.rows; r++) {
         float *x = c->scratch->logits + r * c->shape->vocab;
         int64_t hit = word_of(&c->args->target, c->row + r, &c->args->attr, c->shape->vocab);
+        bound(x + at.j, at.cols, c->args->attr.cap);
         if (hit >= at.j && hit < end) c->scratch->hit[r] = x[hit];
         for (int64_t j = at.j; j < end && !c->args->lse.data; j += VOCAB_BLOCK) {
             int64_t block = r * c->shape->blocks + j / VOCAB_BLOCK;
@@ -282,7 +293,7 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
 /* A row x of what find_logits found becomes (softmax - one at the target) dloss, here or, halved,
  * at its front. max: of its blocks, where x is e to the logits already. */
 static void turn_row(const grad_shape *s, float *x, const float *max, int64_t target, double lse,
-                     float dloss)
+                     float dloss, double cap)
 {
     float e[VOCAB_BLOCK], shift = (float)lse;
 
@@ -295,6 +306,10 @@ static void turn_row(const grad_shape *s, float *x, const float *max, int64_t ta
             for (int64_t j = 0; j < words; j++) e[j] = vec_exp_down(x[first + j] - shift) * dloss;
         }
         if (at >= 0 && at < words) e[at] -= dloss;
+        for (int64_t j = 0; cap > 0 && j < words; j++) {
+            float share = x[first + j] / (float)cap;
+            e[j] *= (1 - share) * (1 + share);
+        }
         if (target == HPC_PART_NONE) memset(e, 0, (size_t)words * sizeof *e);
         if (s->type == HPC_BF16)
             narrow((uint16_t *)x + first, e, words);
@@ -318,7 +333,7 @@ static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, 
         if (a->loss.data)
             ((float *)a->loss.data)[row + r] = target < 0 ? 0 : (float)(lse - w->hit[r]);
         turn_row(s, x, a->lse.data ? NULL : w->max + r * s->blocks, target, lse,
-                 *load(buffer, &a->dloss, row + r, 1));
+                 *load(buffer, &a->dloss, row + r, 1), a->attr.cap);
     }
 }
 
