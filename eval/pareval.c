@@ -105,6 +105,7 @@ static int put_sample(hpc_eval_log *log, const char *id, const hpc_pareval_task 
     hpc_json_open(&w, "number", '{');
     put_scores(&w, v, n, strcmp(t->model, "serial") == 0 ? 1 : resources);
     hpc_json_close(&w, '}');
+    hpc_json_put_int(&w, "resources", resources);
     hpc_json_open(&w, "candidates", '[');
     for (int64_t k = 0; k < n; k++) put_candidate(&w, text[k], &v[k]);
     hpc_json_close(&w, ']');

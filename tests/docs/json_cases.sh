@@ -151,8 +151,8 @@ perf predict --format sarif | | hpccoder perf predict --repo app HEAD~6..HEAD~4 
 corpus pack | valgrind hpccoder-spm.so | hpccoder corpus pack --task perf --perf perf.db --repository app --tokenizer tok --out pairs --split all --json
 perf train | | hpccoder perf train --examples examples.csv --evaluate --out learnt --json
 eval perf | | hpccoder eval perf --examples examples.csv --json
-eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/pilot/pilot.gguf" axpy.c missing.c --out scores --json
-eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/pilot/pilot.gguf" axpy.c --compare scores --json
+eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c missing.c --out scores --json
+eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c --compare scores --json
 plan check | | hpccoder plan check --grid data=2 --json
 plan check | | hpccoder plan check --grid data=2 --memory 0.00001 --json
 plan simulate | | hpccoder plan simulate --machine two-cores --grid data=2 --json
