@@ -11,8 +11,7 @@
 /* Options without effect on samples. */
 static bool is_recorded(const char *name)
 {
-    static const char *const other[] = {"out",   "compare", "html",   "json",
-                                        "quiet", "threads", "server", NULL};
+    static const char *const other[] = {"out", "compare", "html", "json", "quiet", "threads", NULL};
     for (const char *const *k = other; *k; k++)
         if (strcmp(*k, name) == 0) return false;
     return true;

@@ -64,7 +64,7 @@ static int open_log(hpc_eval_log **log, const complete_options *o, int argc, cha
 {
     int flags = 0, rc;
     while (given && given[flags]) flags++;
-    const char **all = hpc_alloc((size_t)(argc + flags), sizeof *all);
+    const char **all = hpc_alloc((size_t)argc + (size_t)flags, sizeof *all);
     if (!all) return HPC_E_NOMEM;
     for (int k = 0; k < argc + flags; k++) all[k] = k < argc ? argv[k] : given[k - argc];
     rc = hpc_cmd_eval_open(log, &hpc_cmd_eval_complete, o, &o->c, all, argc + flags);

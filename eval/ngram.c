@@ -28,7 +28,7 @@ struct hpc_ngram {
 
 static uint64_t key_of(const int32_t *token, int n, int kind)
 {
-    uint64_t key = hpc_hash(token, (size_t)n * sizeof(*token), (uint64_t)(2 * n + kind));
+    uint64_t key = hpc_hash(token, (size_t)n * sizeof(*token), 2 * (uint64_t)n + (uint64_t)kind);
     return key ? key : 1;
 }
 

@@ -55,15 +55,17 @@ static void put_scores(hpc_json_out *w, const hpc_pareval_verdict *v, int64_t n,
     static const char *const names[] = {"build", "pass", "speedup", "efficiency"};
     double *time = hpc_alloc((size_t)n + 1, sizeof(*time)), best = NAN;
     int64_t built = 0, valid = 0;
+    bool timed = true; /* the driver prints run times */
     char key[32];
 
     for (int64_t k = 0; k < n && time; k++) {
         built += v[k].built, valid += v[k].valid;
         time[k] = v[k].valid && !isnan(v[k].seconds) ? fmax(v[k].seconds, 1e-8) : INFINITY;
+        timed = timed && (!v[k].valid || !isnan(v[k].seconds));
         if (!isnan(v[k].best) && !(best <= v[k].best)) best = v[k].best;
     }
     if (isnan(best)) best = 0; /* nothing is valid: every speedup is 0 */
-    for (int what = 0; what < 4 && time; what++)
+    for (int what = 0; what < (timed ? 4 : 2) && time; what++)
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
             double x = what == 0   ? hpc_eval_pass_at(n, built, tries[i])
                        : what == 1 ? hpc_eval_pass_at(n, valid, tries[i])
@@ -105,6 +107,7 @@ static int put_sample(hpc_eval_log *log, const char *id, const hpc_pareval_task 
     hpc_json_open(&w, "number", '{');
     put_scores(&w, v, n, strcmp(t->model, "serial") == 0 ? 1 : resources);
     hpc_json_close(&w, '}');
+    hpc_json_put_int(&w, "resources", resources);
     hpc_json_open(&w, "candidates", '[');
     for (int64_t k = 0; k < n; k++) put_candidate(&w, text[k], &v[k]);
     hpc_json_close(&w, ']');

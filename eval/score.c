@@ -146,6 +146,7 @@ static int put_in(grouping *g, const char *key, const char *name, int64_t sample
         g->item[g->n++] = (group){.key = hpc_arena_text(g->arena, "%s", key),
                                   .name = hpc_arena_text(g->arena, "%s", name)};
     }
+    hpc_assert(g->item);
     group *x = &g->item[at];
     if (!x->key || !x->name) return HPC_E_NOMEM;
     TRY(hpc_grow(&x->sample, &x->cap, x->n + 1, sizeof(*x->sample)));
@@ -226,10 +227,11 @@ int hpc_eval_score(hpc_eval_scores *out, const hpc_eval_suite *s, const hpc_eval
     if (!g.arena || !g.index || !out->arena) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < hpc_eval_log_n(l); k++) TRY(put_sample(&g, hpc_eval_log_at(l, k), k));
     if (g.n > 1) qsort(g.item, (size_t)g.n, sizeof(*g.item), by_name);
+    hpc_assert(g.item || g.n == 0);
     out->row = hpc_arena_alloc(out->arena, (size_t)g.n + 1, sizeof(*out->row));
     if (!out->row) TRY(HPC_E_NOMEM);
-    for (; out->n < g.n; out->n++)
-        TRY(score_group(&out->row[out->n], out->arena, s, l, &g.item[out->n], seed));
+    for (int64_t k = 0; k < g.n; k++, out->n++)
+        TRY(score_group(&out->row[k], out->arena, s, l, &g.item[k], seed));
 out:
     for (int64_t k = 0; k < g.n; k++) hpc_free(g.item[k].sample);
     hpc_free(g.item);

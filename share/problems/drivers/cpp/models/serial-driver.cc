@@ -1,0 +1,6 @@
+#include "report.hpp"
+
+int main()
+{
+    return report(validate());
+}
