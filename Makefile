@@ -65,11 +65,11 @@ KFLAGS_asan := -O2 -fno-sanitize=null,alignment,pointer-overflow
 KFLAGS := $(or $(KFLAGS_$(VARIANT)),-O3) -fvisibility=default -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
-        $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
+        $(foreach s,$(SHARED) clang,$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
 MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
-SHARED := peer spm clang mpi nccl microhttpd
+SHARED := peer spm mpi nccl microhttpd
 PARTS_device := cpu ref mock
 PARTS_program := op run prove
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
@@ -89,7 +89,7 @@ OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
-OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))
+OPENED := $(foreach s,$(SHARED) clang,$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s)$(if $(filter $(SHARED),$(s)),.so))))
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -144,6 +144,10 @@ $(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
 $(call obj,$(SRC_$(1))): INCLUDES := $$(FLAGS_$(1))
 endef
 $(foreach s,$(SHARED),$(eval $(call shared,$(s))))
+$(call obj,$(SRC_clang)): INCLUDES := $(FLAGS_clang)
+$(B)/hpccoder-clang: $(call obj,$(SRC_clang)) $(B)/libhpc-source.a $(B)/libhpc-base.a
+	$(call say,LINK)
+	$(Q)$(LINKER) $^ $(LIBS_clang) $(LIBRARIES) -o $@
 $(B)/infer/verify/tools.o: $(wildcard infer/verify/witness/*)
 
 $(B)/%.o: %.cc $(B)/FLAGS
@@ -157,55 +161,14 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 	$(call say,GEN)
 	$(Q)$< --completion bash > $@.new && mv $@.new $@
 
-# ---- tests: tests/<room>/<file>.c is one program; each links what it uses of tests/support/ ----
-TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
-TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
-SRC_support := $(wildcard tests/support/*.c)
-SUPPORT := $(if $(SRC_support),$(B)/tests/support.a)
-$(eval $(call archive,tests/support,support))
-WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
-        fsync rename ftruncate close fstat mkdir
-WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.gold),-fuse-ld=gold)
-# The thread sanitizer of gcc 12 needs a plain address space, where setarch may give one.
-RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
-# A test takes ten times as long under the thread sanitizer. A line "/* VARIANT: left out, REASON. */" of its
-# file leaves it out of that variant. HPC_TEST_LONG=1: all.
-UNSEEN := $(if $(HPC_TEST_LONG),,$(patsubst %.c,$(B)/%,$(shell grep -l '^/\* $(VARIANT): left out, ' $(TEST_SRC) /dev/null)))
-SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LIBS)
-	$(call say,LINK)
-	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LIBS) -Wl,--end-group -lcmocka \
-	    $(LIBRARIES) -o $@
+include tests/tests.mk
 
-# Fuzz targets are libFuzzer's, so clang builds them: `make fuzz`.
-FUZZERS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/*.c))
-FUZZ_SECONDS ?= 600
-$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LIBS)
-	$(call say,LINK)
-	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
-fuzz-run: $(FUZZERS) $(filter %microhttpd.so,$(OPENED))
-	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
-
-tests: $(TESTS) ## test: build the test programs
-test: all $(SEEN) ## test: build, and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
-	$(if $(UNSEEN),@echo 'left out: $(patsubst $(B)/tests/%,%,$(UNSEEN))')
-	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(SEEN)
-check: deps-check ## test: install packages, build, and run all quick tests
-	@$(MAKE) test
-check-long: deps-check ## test: the same, with the tests that take longer than ten minutes, and fuzzing
-	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
-	@sh config.sh --install oracle
-	@python3 tests/pragma/oracle.py
-	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
-	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
-	@HPC_LINT_DEEP=1 $(MAKE) lint fuzz
-fuzz: deps-lint ## test: run each fuzzer (FUZZ_SECONDS=600)
-	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
-asan tsan: deps-check ## test: run the tests under the address or the thread sanitizer
-	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 demo: deps ## build: install packages, build, and complete a function with the model that ships
 	@$(MAKE) all
 	@sh pilot/demo.sh $(B)/hpccoder
+
+model: all ## build: install the default model in the user's data folder; pip gets its base
+	@sh recipes/install.sh $(B)/hpccoder
 
 deps: ## build: install the packages that the build needs
 	@sh config.sh --install build peer
@@ -226,20 +189,17 @@ install: all ## build: install program, man pages, completion and documentation 
 	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
 	install -D -m 644 -t $(root)/share/man/man1 $(B)/man/man1/*.1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
-	install -D -m 644 -t $(root)/share/hpccoder $(wildcard corpus/*.sketch) $(addprefix pilot/,pilot.gguf pilot.passages pragma.gguf)
-	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)
-	install -D -m 644 -t $(root)/share/hpccoder/models/perf models/perf/model.json models/perf/real.csv.zst
+	mkdir -p $(root)/share/hpccoder && cp -R share/. $(root)/share/hpccoder && chmod -R a+rX $(root)/share/hpccoder
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## build: remove build/
 	rm -rf build
 help: ## build: list these targets
-	@awk -f docs/help.awk $(filter %Makefile docs/%,$(MAKEFILE_LIST))
+	@awk -f docs/help.awk $(filter %Makefile docs/% tests/%,$(MAKEFILE_LIST))
 
 ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 endif
 .DEFAULT_GOAL := all
-.PHONY: all objects tests test check check-long fuzz fuzz-run asan tsan demo deps deps-check deps-lint lint \
-        lint-run format install clean help force
+.PHONY: all model objects demo deps deps-check deps-lint lint lint-run format install clean help force
 .SECONDARY .DELETE_ON_ERROR:

@@ -19,13 +19,15 @@ enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERN
 
 extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step,
     hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_report;
+extern const hpc_command hpc_cmd_eval_perplexity, hpc_cmd_eval_complete, hpc_cmd_eval_pareval,
+    hpc_cmd_eval_perf, hpc_cmd_eval_pragma;
 extern const hpc_command hpc_cmd_plan_check, hpc_cmd_plan_simulate;
 extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_corpus_sketch,
     hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_passages, hpc_cmd_corpus_stats;
 extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_perf_report,
     hpc_cmd_perf_train;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
-    hpc_cmd_tokenizer_decode;
+    hpc_cmd_tokenizer_decode, hpc_cmd_tokenizer_rename;
 extern const hpc_command hpc_cmd_lsp, hpc_cmd_mcp, hpc_cmd_serve;
 extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,
     hpc_cmd_export;
@@ -61,10 +63,13 @@ const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
 int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* The path of a file that is installed with the program: in its folder, in ../lib/hpccoder or
- * ../share/hpccoder, or in the source tree around build/; "": not found. out: PATH_MAX chars. */
+ * ../share/hpccoder; for a program in build/<variant>/ in share/ of the source tree. "": not found.
+ * out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
-/* The path of the requested model, or of the installed model `name` if none is requested (NULL,
- * ""). HPC_E_ARG: it does not exist, or is not a model. */
+/* The path of the model that `make model` installed in the user's data folder, or "". */
+int hpc_cmd_find_installed(char out[PATH_MAX]);
+/* The path of the requested model. If none is requested (NULL, ""), that of the installed model, or
+ * else of `name`, which comes with the program. HPC_E_ARG: it does not exist, or is not a model. */
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
 /* The folder for temporary files: $TMPDIR or /tmp. */
 const char *hpc_cmd_scratch(void);

@@ -15,12 +15,10 @@ int hpc_cmd_open_checker(hpc_checker **out)
 int hpc_cmd_open_checker_within(hpc_checker **out, double seconds)
 {
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    char library[PATH_MAX];
-    int rc = hpc_cmd_find(library, "hpccoder-clang.so");
+    char program[PATH_MAX];
+    int rc = hpc_cmd_find(program, "hpccoder-clang");
     if (rc < 0) return rc;
-    char *slash = strrchr(library, '/');
-    if (slash) *slash = '\0';
-    if (slash) o.library = library;
+    if (program[0]) o.program = program;
     o.open_seconds = seconds;
     return hpc_checker_open(out, &o);
 }

@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "runtime/source/check.h"
 
-/* HPC_E_UNSUPPORTED: hpccoder-clang.so is missing or cannot be opened. */
+/* HPC_E_UNSUPPORTED: hpccoder-clang is missing or cannot start. */
 int hpc_cmd_open_checker(hpc_checker **out);
 /* The same, which gives up a file that takes longer to read with its headers. */
 int hpc_cmd_open_checker_within(hpc_checker **out, double seconds);

@@ -60,6 +60,14 @@ typedef struct completing {
     int failed; /* error of output during the run */
 } completing;
 
+/* ---- complete_open.c ---- */
+hpc_complete_stop complete_stop_of(const char *name); /* (complete.c) */
+int complete_open_spot(completing *x);
+int complete_open_compiler(completing *x); /* before the model: it forks the process of libclang */
+int complete_open_completer(completing *x);
+int complete_open_checker(completing *x);
+int complete_find_context(completing *x);
+
 /* ---- complete_print.c ---- */
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);

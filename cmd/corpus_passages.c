@@ -1,6 +1,6 @@
 /*
  * corpus_passages.c: `hpccoder corpus passages`: builds the passage index of a model's training
- * corpus, which attributes copied code in completions. It made pilot/pilot.passages.
+ * corpus, which attributes copied code in completions. It made share/pilot.passages.
  */
 #include "cmd/cmd.h"
 #include "corpus/corpus.h"

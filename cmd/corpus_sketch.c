@@ -1,6 +1,6 @@
 /*
  * corpus_sketch.c: `hpccoder corpus sketch`: builds the sketch that recognises held-out content. It
- * made corpus/held-out.sketch.
+ * made share/held-out.sketch.
  */
 #include <string.h>
 

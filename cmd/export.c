@@ -13,6 +13,7 @@ typedef struct export_options {
 static const char *const formats[] = {[HPC_MODEL_COPY_FOLDER] = "hf",
                                       [HPC_MODEL_COPY_GGUF] = "gguf",
                                       [HPC_MODEL_COPY_PACKED] = "packed",
+                                      [HPC_MODEL_COPY_PEFT] = "peft",
                                       [HPC_MODEL_COPY_FORM_N] = NULL};
 
 static int run(void *options, int argc, char **argv)
@@ -52,8 +53,9 @@ static const hpc_option options[] = {
      .fallback = "hf",
      .argument = "FORMAT",
      .choices = formats,
-     .help = "Target format. hf: a directory for transformers; gguf: one file for llama.cpp; "
-             "packed: one file that `complete` maps."},
+     .help =
+         "Target format. hf: a directory for transformers; gguf: one file for llama.cpp; "
+         "packed: one file that `complete` maps; peft: a directory with the adapters of a RUN."},
     {.name = "delta-from",
      .kind = HPC_TEXT,
      .offset = offsetof(export_options, copy.o.delta_from),
@@ -110,7 +112,9 @@ const hpc_command hpc_cmd_export = {
         "RUN is the folder of a training run (train --out). The model is assembled from its newest "
         "checkpoint, or from that of --step, whatever the number of files, during the run or after "
         "its end. Adapters are merged into the base model, which is read from the recorded path "
-        "(or --base) and must have the recorded hash.\n\n"
+        "(or --base) and must have the recorded hash. --to peft writes the adapters alone, as the "
+        "peft library and `import --adapter` read them; added_tokens.json has the names of the "
+        "tokens of --lora-tokens.\n\n"
         "Name, licence and tags in the front matter of README.md, and chat templates, are copied "
         "into GGUF and packed files. A tensor with NaN or infinite elements is rejected.\n\n"
         "Memory holds one tensor at a time.",

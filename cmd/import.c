@@ -32,6 +32,12 @@ static const hpc_option options[] = {
      .choices = hpc_model_copy_dtypes,
      .help = "Type of the numbers to write: f32, bf16 or f16, by default that of config.json. With "
              "--packed: also q8_0, q4_0 or q4_K, by default the stored types."},
+    {.name = "adapter",
+     .kind = HPC_TEXT,
+     .offset = offsetof(import_options, copy.o.adapter),
+     .argument = "DIR",
+     .help = "Merge the LoRA adapters in DIR, in the format of the peft library "
+             "(adapter_config.json and adapter_model.safetensors)."},
     {.name = "packed",
      .kind = HPC_FLAG,
      .offset = offsetof(import_options, packed),
@@ -63,8 +69,13 @@ const hpc_command hpc_cmd_import = {
         "produce the same ids. Chat templates are written there; name, licence and other metadata "
         "go into the front matter of README.md. README.md and licence files of a directory are "
         "copied.\n\n"
+        "--adapter reads r, lora_alpha, use_rslora, rank_pattern, alpha_pattern without regular "
+        "expressions, modules_to_save and trainable_token_indices. Other settings that change the "
+        "result are rejected. If DIR has an added_tokens.json, the tokens with its ids get its "
+        "names in the tokenizer.\n\n"
         "Memory holds one tensor at a time.",
-    .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
+    .examples = "hpccoder import model.gguf --adapter adapter --out merged\n"
+                "hpccoder import deepseek-coder-1.3b-base --out model\n"
                 "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts\n"
                 "hpccoder import model.gguf --out model --dtype f16\n"
                 "hpccoder import model.gguf --out model.packed --packed  # for a fast start",

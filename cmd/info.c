@@ -2,9 +2,12 @@
  * info.c: `hpccoder info`: the features of this build and of this machine.
  */
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/compiler.h"
 #include "cmd/terminal.h"
 #include "runtime/proc/proc.h"
 
@@ -25,15 +28,16 @@ static const fact facts[] = {
 };
 enum { FACT_N = sizeof facts / sizeof *facts };
 
-/* A feature provided by another program or by a shared object next to this one. */
+/* A feature provided by a shared object next to this program, by a program in PATH, or by the
+ * checker of code. */
 typedef struct feature {
     const char *name;
-    const char *object, *program; /* one of both */
+    const char *object, *program; /* at most one; neither: the checker */
     const char *package;          /* Debian's, to build the object or to run the program */
 } feature;
 
 static const feature features[] = {
-    {"pragma and code checks", "hpccoder-clang.so", NULL, "libclang-19-dev"},
+    {"pragma and code checks", NULL, NULL, NULL},
     {"tokenizer train", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
     {"train with mpirun", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
     {"baselines of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
@@ -51,13 +55,14 @@ static const char *const compiler =
     "gcc " __VERSION__;
 #endif
 
-static void put_json(hpc_buf *out, int threads)
+static void put_json(hpc_buf *out, int threads, const char *model)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "version", HPC_VERSION);
     hpc_json_put_text(&w, "compiler", compiler);
     hpc_json_put_int(&w, "threads", threads);
+    hpc_json_put_text(&w, "model", model);
     hpc_json_open(&w, "backends", '[');
     for (const char *const *b = hpc_device_backends(); *b; b++) hpc_json_put_text(&w, NULL, *b);
     hpc_json_close(&w, ']');
@@ -102,18 +107,32 @@ static void put_object(hpc_table *t, const feature *f)
         hpc_table_cell(t, "yes");
 }
 
+/* Its error names the package. */
+static void put_checker(hpc_table *t)
+{
+    hpc_checker *c;
+    if (hpc_cmd_open_checker(&c) == HPC_OK)
+        hpc_table_cell(t, "yes");
+    else
+        hpc_table_cell(t, "no: %s", hpc_error_get()->text);
+    hpc_error_clear();
+    hpc_checker_close(c);
+}
+
 static void put_feature(hpc_table *t, const feature *f)
 {
     hpc_table_cell(t, "%s", f->name);
     if (f->object)
         put_object(t, f);
+    else if (!f->program)
+        put_checker(t);
     else if (hpc_proc_exists(f->program))
         hpc_table_cell(t, "yes");
     else
         hpc_table_cell(t, "no: program %s is not in PATH; install %s", f->program, f->package);
 }
 
-static int put_text(hpc_buf *out, int threads)
+static int put_text(hpc_buf *out, int threads, const char *model)
 {
     static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
     hpc_table t = {.column = columns, .columns = 2};
@@ -123,6 +142,8 @@ static int put_text(hpc_buf *out, int threads)
     TRY(put_list(&t, "instruction sets", hpc_device_isas()));
     hpc_table_cell(&t, "threads");
     hpc_table_cell(&t, "%d", threads);
+    hpc_table_cell(&t, "default model");
+    hpc_table_cell(&t, "%s", model);
     for (int k = 0; k < FEATURE_N; k++) put_feature(&t, &features[k]);
     hpc_table_cell(&t, "training on GPUs");
     hpc_table_cell(&t, "no: no GPU backend exists yet");
@@ -136,14 +157,19 @@ static int run(void *options, int argc, char **argv)
     const info_options *o = options;
     hpc_device *d = NULL;
     hpc_buf out = {0};
+    char model[PATH_MAX] = "";
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     TRY(hpc_device_open(&d, NULL));
     int threads = hpc_device_about(d).threads;
+    if (hpc_cmd_find_model(model, getenv("HPCCODER_MODEL"), "pilot.gguf") < 0) {
+        hpc_error_clear();
+        snprintf(model, sizeof model, "none: name one with --model");
+    }
     if (o->json)
-        put_json(&out, threads);
+        put_json(&out, threads, model);
     else
-        TRY(put_text(&out, threads));
+        TRY(put_text(&out, threads, model));
     TRY(hpc_cmd_print(&out));
 out:
     hpc_buf_release(&out);

@@ -6,77 +6,6 @@
 
 #include "cmd/perf_train.h"
 
-/* "cost, time": metrics of the training data. */
-static int metrics_of(hpc_buf *out, const hpc_perf_gathered *s)
-{
-    const hpc_perf_examples *x = &s->all;
-    int rc = HPC_OK;
-    TRY(hpc_buf_text(out, ""));
-    for (int64_t k = 0; k < s->learnt_n; k++) {
-        size_t metric = x->from[s->chosen[k]].metric;
-        bool seen = false;
-        for (int64_t i = 0; i < k && !seen; i++) seen = x->from[s->chosen[i]].metric == metric;
-        if (seen) continue;
-        TRY(hpc_buf_printf(out, "%s%s", out->n > 0 ? ", " : "", hpc_perf_examples_name(x, metric)));
-    }
-out:
-    return rc;
-}
-
-typedef struct lesson { /* training data as arrays */
-    hpc_perf_example *e;
-    hpc_perf_bag *bag; /* borrowed; NULL: some examples have none */
-    hpc_buf metric;
-    hpc_perf_learn_rule rule;
-} lesson;
-
-static int prepare(lesson *l, const hpc_perf_gathered *s, const train_options *o)
-{
-    bool bags = o->evaluate;
-    int rc = HPC_OK;
-    l->e = hpc_alloc((size_t)s->chosen_n + 1, sizeof *l->e);
-    l->bag = hpc_alloc((size_t)s->chosen_n + 1, sizeof *l->bag);
-    if (!l->e || !l->bag) TRY(HPC_E_NOMEM);
-    for (int64_t k = 0; k < s->chosen_n; k++) {
-        l->e[k] = s->all.item[s->chosen[k]];
-        l->bag[k] = s->bag[s->chosen[k]];
-        bags = bags && s->has_bag[s->chosen[k]];
-    }
-    if (!bags) {
-        hpc_free(l->bag);
-        l->bag = NULL;
-    }
-    TRY(metrics_of(&l->metric, s));
-    l->rule = (hpc_perf_learn_rule){o->alarm / 100, o->miss / 100, l->metric.data};
-out:
-    return rc;
-}
-
-static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const hpc_perf_gathered *s,
-                    const train_options *o)
-{
-    static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME, HPC_PERF_APART};
-    int rc = HPC_OK;
-    for (int k = 0; k < 3; k++) {
-        bool apart = splits[k] == HPC_PERF_APART;
-        hpc_perf_judge_rule rule = HPC_PERF_JUDGE_DEFAULTS;
-        hpc_perf_judgement j;
-        rule.learn = l->rule;
-        rule.split = splits[k];
-        rule.learnt = s->learnt_n;
-        rule.seed = (uint64_t)o->seed;
-        if (apart != (o->judge_on.n > 0)) continue;
-        if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
-        TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
-        train_print_judgement(out, json, &j, splits[k]);
-    }
-    if (!json && !l->bag)
-        hpc_buf_text(out, "no bag-of-tokens baseline: it needs the text of all changes, which "
-                          "files of examples do not have\n");
-out:
-    return rc;
-}
-
 static int save(const hpc_perf_model *m, const hpc_perf_gathered *s, const char *folder)
 {
     hpc_perf_examples learnt = s->all; /* borrowed */
@@ -103,8 +32,8 @@ static int tell_set(const hpc_perf_gathered *s, const train_options *o)
     return hpc_cmd_print(&out);
 }
 
-static int tell(hpc_buf *out, const lesson *l, const hpc_perf_gathered *s, const hpc_perf_model *m,
-                const train_options *o)
+static int tell(hpc_buf *out, const train_lesson *l, const hpc_perf_gathered *s,
+                const hpc_perf_model *m, const train_options *o)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_out *json = o->json ? &w : NULL;
@@ -124,7 +53,7 @@ static int tell(hpc_buf *out, const lesson *l, const hpc_perf_gathered *s, const
             "%g %% of the slower ones \"same\", if new commits are exchangeable with these\n",
             facts.metric, 100 * facts.alarm, 100 * facts.miss);
     }
-    if (o->evaluate || o->judge_on.n > 0) TRY(evaluate(out, json, l, s, o));
+    if (o->evaluate || o->judge_on.n > 0) TRY(train_lesson_evaluate(out, json, l, s, o));
     if (json) {
         hpc_json_close(json, '}');
         hpc_buf_text(out, "\n");
@@ -138,26 +67,25 @@ static int run(void *opaque, int argc, char **argv)
     const train_options *o = opaque;
     train_inputs in = {0};
     hpc_perf_gathered s = {0};
-    lesson l = {0};
+    train_lesson l = {0};
     hpc_perf_model *m = NULL;
     hpc_buf out = {0};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     TRY(train_inputs_open(&in, o));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the model"));
     TRY(hpc_perf_gather(&s, &in.gather));
     TRY(train_inputs_check_used(&in, &s));
     TRY(hpc_perf_gather_choose(&s, &in.gather));
     TRY(tell_set(&s, o));
-    TRY(prepare(&l, &s, o));
+    TRY(train_lesson_open(&l, &s, o));
     TRY(hpc_perf_learn(&m, l.e, s.learnt_n, &l.rule));
     TRY(save(m, &s, o->out));
     TRY(tell(&out, &l, &s, m, o));
     TRY(hpc_cmd_print_report(&out, "the model is in", o->out));
 out:
     hpc_buf_release(&out);
-    hpc_buf_release(&l.metric);
-    hpc_free(l.e);
-    hpc_free(l.bag);
+    train_lesson_close(&l);
     hpc_perf_model_free(m);
     hpc_perf_gathered_release(&s);
     train_inputs_close(&in);

@@ -27,6 +27,19 @@ int train_inputs_open(train_inputs *in, const train_options *o);
 int train_inputs_check_used(const train_inputs *in, const hpc_perf_gathered *s);
 void train_inputs_close(train_inputs *in);
 
+/* ---- perf_evaluate.c ---- */
+typedef struct train_lesson { /* training data as arrays */
+    hpc_perf_example *e;
+    hpc_perf_bag *bag; /* borrowed; NULL: some examples have none */
+    hpc_buf metric;
+    hpc_perf_learn_rule rule;
+} train_lesson;
+int train_lesson_open(train_lesson *l, const hpc_perf_gathered *s, const train_options *o);
+void train_lesson_close(train_lesson *l);
+/* Evaluates by repository and by time, or on the examples of judge_on. */
+int train_lesson_evaluate(hpc_buf *out, hpc_json_out *json, const train_lesson *l,
+                          const hpc_perf_gathered *s, const train_options *o);
+
 /* ---- perf_train_print.c: as text, or as members of an open object if json is not NULL ---- */
 void train_print_set(hpc_buf *out, hpc_json_out *json, const hpc_perf_gathered *s);
 void train_print_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,

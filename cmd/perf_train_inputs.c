@@ -72,12 +72,8 @@ static int check_profiles(const train_inputs *in)
 
 static int check(const train_options *o)
 {
-    int rc = HPC_OK;
-    if (o->db.n + o->examples.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: the training data"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the model"));
-out:
-    return rc;
+    if (o->db.n + o->examples.n > 0) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: the training data");
 }
 
 int train_inputs_open(train_inputs *in, const train_options *o)

@@ -5,6 +5,8 @@
 #ifndef HPC_CMD_PRAGMA_H
 #define HPC_CMD_PRAGMA_H
 
+#include <pthread.h>
+
 #include "cmd/compiler.h"
 #include "infer/complete/directive_model.h"
 #include "infer/pragma/directives.h"
@@ -28,14 +30,35 @@ typedef struct pragma_file {
     hpc_buf warnings; /* printed before its results; each ends with a NUL */
 } pragma_file;        /* initially zero */
 
-/* ---- pragma_many.c: many files ---- */
-/* *out: a file is named twice. With --fix, the second analysis must read the result of the first.
- */
-int pragma_has_twins(bool *out, char **path, int64_t n);
-/* Forks the processes of libclang, one for each worker, before there are threads, whose locks a
- * fork would copy. out: [workers], initially NULL. Without libclang they stay NULL, and each file
- * reports the reason. */
-int pragma_open_checkers(hpc_checker **out, int workers, char **path, int64_t n);
+/* A run. Each worker has a copy, of which it changes only `checker`. */
+typedef struct pragma_judging {
+    const pragma_options *o;
+    const char *const *given; /* flags, NULL-terminated; NULL: none were given */
+    hpc_checker *checker;
+    hpc_directive_model *model; /* NULL: no model is asked */
+    pthread_mutex_t *asking;
+    bool sarif, json;
+    int64_t by_verdict[4], wrong_n, directives_n, files_n;
+    int worst; /* exit code */
+    char warned[2][800];
+} pragma_judging;
+
+/* ---- pragma_file.c: the analysis of one file ---- */
+/* Fills *f; a file that cannot be used has f->failed, and is no error. */
+int pragma_judge(pragma_file *f, pragma_judging *j, const char *path);
+/* For the result of a step: records in *f why the file cannot be used, and returns HPC_OK. Errors
+ * of memory and of output end the run: they are returned. */
+int pragma_give_up_on(pragma_file *f, int rc);
+
+/* ---- pragma_print.c: the results of one file ---- */
+/* Prints warnings and results, or writes the edits, and adds the file to the counts of the run. */
+int pragma_print_file(pragma_file *f, pragma_judging *j);
+int pragma_print_summary(const pragma_judging *j);
+
+/* ---- pragma_many.c ---- */
+/* Judges n files on several workers and prints the results in order. *stop, if set, ends the run
+ * early. NULL: nothing ends it. */
+int pragma_judge_all(pragma_judging *j, char **path, int64_t n, const int *stop);
 
 /* ---- pragma_verify.c: --verify ---- */
 int pragma_verify_options(const pragma_options *o);

@@ -36,7 +36,7 @@ static uint32_t put_lines(hpc_buf *out, char mark, const char *p, size_t n)
     return lines;
 }
 
-/* As many lines as there are, `most` at most, from a byte on; returns the byte behind them. */
+/* Adds at most `most` lines of context from byte `at` on; returns the first byte after them. */
 static size_t put_context(hunk *h, size_t at, uint32_t most)
 {
     const hpc_buf *text = &h->f->d.text;

@@ -132,7 +132,7 @@ static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i,
     hpc_buf_release(&text);
 }
 
-/* Files that could not be used are told as such. */
+/* Each file that could not be used becomes a notification. */
 static void put_invocation(hpc_json_out *w, const pragma_file *f, int64_t n)
 {
     bool all = true;

@@ -9,8 +9,7 @@
 
 enum { SHOWN = 110 }; /* bytes of a source line */
 
-/* Behind the parenthesis that closes the loop's head, if that is on its line; else the line's end.
- */
+/* First byte after the parenthesis that closes the loop's head, or the end of the line. */
 static size_t head_end(const hpc_buf *text, size_t at, size_t end)
 {
     int depth = 0;
@@ -236,7 +235,7 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
     hpc_buf_text(out, "\n");
 }
 
-/* What is proposed by its rank, and then the rest. */
+/* Proposed loops in order of their rank, then the others. */
 static int put_ranked(hpc_buf *out, const pragma_file *f)
 {
     int64_t *at = hpc_alloc((size_t)f->d.loops.n + 1, sizeof *at), proposed = 0;

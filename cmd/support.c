@@ -180,8 +180,8 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s)
 
 int hpc_cmd_find(char *out, const char *name)
 {
-    static const char *const places[] = {"",       "../lib/hpccoder/", "../share/hpccoder/",
-                                         "../../", "../../corpus/",    "../../pilot/"};
+    static const char *const places[] = {"", "../lib/hpccoder/", "../share/hpccoder/",
+                                         "../../share/"};
     char folder[PATH_MAX];
     out[0] = '\0';
     ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -197,12 +197,27 @@ int hpc_cmd_find(char *out, const char *name)
     return HPC_OK;
 }
 
+int hpc_cmd_find_installed(char out[PATH_MAX])
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    const char name[] = "hpccoder/models/hpc-135m.packed";
+    int n = -1;
+    if (data && *data == '/')
+        n = snprintf(out, PATH_MAX, "%s/%s", data, name);
+    else if (home && *home)
+        n = snprintf(out, PATH_MAX, "%s/.local/share/%s", home, name);
+    if (n >= 0 && n < PATH_MAX && hpc_file_exists(out)) return HPC_OK;
+    out[0] = '\0';
+    return HPC_OK;
+}
+
 int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name)
 {
     struct stat st;
     int rc = HPC_OK;
     if (!asked || !*asked) {
-        TRY(hpc_cmd_find(out, name));
+        TRY(hpc_cmd_find_installed(out));
+        if (!*out) TRY(hpc_cmd_find(out, name));
         if (!*out)
             rc = hpc_fail(
                 HPC_E_ARG,
@@ -228,14 +243,15 @@ const char *hpc_cmd_scratch(void)
 
 int hpc_cmd_find_passages(char out[PATH_MAX], const char *asked, const char *model)
 {
-    const size_t n = strlen(model);
+    const char *end = strrchr(model, '.');
+    bool file = end && (strcmp(end, ".gguf") == 0 || strcmp(end, ".packed") == 0);
     int length = 0;
     out[0] = '\0';
     if (asked && strcmp(asked, "none") == 0) return HPC_OK;
     if (asked)
         length = snprintf(out, PATH_MAX, "%s", asked);
-    else if (n > 5 && strcmp(model + n - 5, ".gguf") == 0)
-        length = snprintf(out, PATH_MAX, "%.*s.passages", (int)n - 5, model);
+    else if (file)
+        length = snprintf(out, PATH_MAX, "%.*s.passages", (int)(end - model), model);
     else
         length = snprintf(out, PATH_MAX, "%s/model.passages", model);
     if (length >= PATH_MAX)

@@ -17,7 +17,8 @@ typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *isa, *backend, *trace, *prune_after, *prune_over;
+    const char *lora_targets, *lora_tokens, *lora_init, *isa, *backend, *trace, *prune_after,
+        *prune_over;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
     int64_t block, interval, burst, newton, trace_steps, prune_every;
@@ -26,13 +27,19 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
-    bool tied, from_sgd, resume, dry_run, json, quiet;
+    bool tied, lora_dense, from_sgd, resume, dry_run, json, quiet;
 } train_options;
 
-extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
+/* One table in three files: each part continues with the next. */
+extern const hpc_option hpc_cmd_train_options[], hpc_cmd_train_optimizer_options[],
+    hpc_cmd_train_run_options[];
 /* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a);
+/* train_adapter.c: the adapters of model c; tokenizer: its path, or NULL. And with --lora-init,
+ * sets o->lora_rank. */
+int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer);
+int hpc_cmd_train_lora_init(train_options *o);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory
  * for all ranks of a grid; it is collective. */

@@ -70,30 +70,6 @@ static double rate_of(const train_options *o)
     return hpc_optimizer_usual_rate(&c) * (o->init ? FINE_TUNING : 1);
 }
 
-static int adapter_of(hpc_adapter_config *out, const train_options *o)
-{
-    static const struct {
-        const char *name;
-        uint32_t parts;
-    } part[] = {{"q", 1u << HPC_PART_Q},       {"k", 1u << HPC_PART_K},
-                {"v", 1u << HPC_PART_V},       {"o", 1u << HPC_PART_O},
-                {"gate", 1u << HPC_PART_GATE}, {"up", 1u << HPC_PART_UP},
-                {"down", 1u << HPC_PART_DOWN}};
-    const char *at = o->lora_targets;
-    *out = (hpc_adapter_config){.rank = o->lora_rank, .alpha = o->lora_alpha};
-    while (o->lora_rank && *at) {
-        size_t n = strcspn(at, ","), k = 0, all = sizeof part / sizeof *part;
-        while (k < all && (strlen(part[k].name) != n || strncmp(part[k].name, at, n) != 0)) k++;
-        if (k == all)
-            return hpc_fail(HPC_E_ARG,
-                            "lora-targets: '%.*s' is not one of q, k, v, o, gate, up, down", (int)n,
-                            at);
-        out->targets |= part[k].parts;
-        at += n + (at[n] == ',');
-    }
-    return HPC_OK;
-}
-
 /* Tokens at the start and end of a text; our documents end with their mark. */
 static int end_tokens(hpc_model_config *c, const char *path)
 {
@@ -114,7 +90,7 @@ out:
 static int64_t usual_number(const char *key)
 {
     const hpc_option *at = hpc_cmd_train_options;
-    while (strcmp(at->name, key) != 0) at++;
+    while (strcmp(at->name, key) != 0) at = hpc_option_next(at);
     return strtoll(at->fallback, NULL, 10);
 }
 
@@ -140,6 +116,13 @@ static int objective_of(const train_options *o)
     return index_of(names, o->objective);
 }
 
+/* That of the model which the run begins with, if no other is named. */
+static const char *tokenizer_of(const train_options *o)
+{
+    if (o->tokenizer || !o->init) return o->tokenizer;
+    return hpc_run_tokens_there(o->init) ? o->init : NULL;
+}
+
 /* The architecture: that of `init`, that of `model`, or Llama's shape by its numbers. */
 static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
 {
@@ -163,7 +146,7 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
         c->head = objective_of(o) == HPC_OBJECTIVE_PAIRS ? HPC_HEAD_PAIRS : HPC_HEAD_CLASSES;
         c->classes = o->classes;
     }
-    TRY(adapter_of(&c->adapter, o));
+    TRY(hpc_cmd_train_adapter(c, o, tokenizer_of(o)));
     TRY(hpc_model_config_check(c));
 out:
     return rc;
@@ -190,13 +173,6 @@ static int vocabulary_of(int64_t *out, const train_options *o, const hpc_trainin
     *out = hpc_loader_vocabulary(loader);
     hpc_loader_close(loader);
     return HPC_OK;
-}
-
-/* That of the model which the run begins with, if no other is named. */
-static const char *tokenizer_of(const train_options *o)
-{
-    if (o->tokenizer || !o->init) return o->tokenizer;
-    return hpc_run_tokens_there(o->init) ? o->init : NULL;
 }
 
 /* The marks of a change, as the run's tokenizer has them. */
@@ -275,6 +251,8 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->optimizer = optimizer_of(o);
     r->objective = objective_of(o);
     r->init = o->init;
+    r->dense = o->lora_dense;
+    r->adapter = o->lora_init;
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;

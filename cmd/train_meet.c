@@ -32,7 +32,7 @@ static int add_options(hpc_buf *out, const train_options *o)
 {
     hpc_buf value = {0};
     int rc = HPC_OK;
-    for (const hpc_option *k = hpc_cmd_train.options; k->name; k++) {
+    for (const hpc_option *k = hpc_cmd_train.options; k->name; k = hpc_option_next(k)) {
         if (is_own(k->name)) continue;
         hpc_cmd_train_value(&value, k, o);
         TRY(value.failed);

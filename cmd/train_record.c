@@ -63,11 +63,12 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
 static bool is_fixed(const char *name)
 {
     static const char *const fixed[] = {
-        "data",   "objective",      "classes",   "model",    "init",       "vocab",
-        "hidden", "layers",         "heads",     "kv-heads", "ffn",        "positions",
-        "tied",   "rope-theta",     "lora-rank", "length",   "lora-alpha", "lora-targets",
-        "rows",   "accumulate",     "documents", "dtype",    "optimizer",  "block",
-        "seed",   "normalize-beta", "graft",     "prune",    "prune-over",
+        "data",        "objective",  "classes",   "model",          "init",       "vocab",
+        "hidden",      "layers",     "heads",     "kv-heads",       "ffn",        "positions",
+        "tied",        "rope-theta", "lora-rank", "length",         "lora-alpha", "lora-targets",
+        "lora-tokens", "lora-init",  "rows",      "accumulate",     "documents",  "dtype",
+        "optimizer",   "block",      "seed",      "normalize-beta", "graft",      "prune",
+        "prune-over",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;
@@ -83,11 +84,11 @@ static bool may_move(const char *name, const train_options *was, const train_opt
 /* Where a run lies, and how a process goes about it. */
 static bool is_free(const char *name)
 {
-    static const char *const any[] = {"out",           "tokenizer", "set",         "dry-run",
-                                      "threads",       "backend",   "resume",      "json",
-                                      "quiet",         "hours",     "grid",        "zero",
-                                      "keep-depth",    "trace",     "trace-steps", "no-overlap",
-                                      "overdecompose", "ahead",     "bucket-kib",  "sequence"};
+    static const char *const any[] = {
+        "out",        "tokenizer",  "set",         "dry-run",    "threads",       "backend",
+        "resume",     "json",       "quiet",       "hours",      "grid",          "zero",
+        "keep-depth", "trace",      "trace-steps", "no-overlap", "overdecompose", "ahead",
+        "lora-dense", "bucket-kib", "sequence"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;
@@ -160,7 +161,7 @@ int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
     TRY(hpc_options_parse(&was, &hpc_cmd_train, a, 2, argv, &rest));
     TRY(hpc_training_steps_left(o->out, step, t->steps));
     for (int tell = 0; tell < 2; tell++)
-        for (const hpc_option *k = hpc_cmd_train.options; k->name; k++)
+        for (const hpc_option *k = hpc_cmd_train.options; k->name; k = hpc_option_next(k))
             TRY(compare(k, &was, &is, tell));
 out:
     hpc_arena_free(a);

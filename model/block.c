@@ -7,12 +7,19 @@
 
 #include "model/priv.h"
 
+static hpc_dtype type_of_param(const model_emitter *m, const hpc_model_tensor *t)
+{
+    bool frozen = m->o && m->o->frozen && !t->trainable && t->role == HPC_ROLE_MATRIX;
+    return frozen ? m->o->frozen(t, m->o->user) : m->c->dtype;
+}
+
 hpc_value model_param(const model_emitter *m, int part, int adapter)
 {
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, m->block, adapter)) return HPC_NONE;
     if (m->again) return hpc_program_find(m->p, t.name);
-    return hpc_program_state(m->p, t.name, hpc_type_of(m->c->dtype, t.rank, t.extent), t.trainable);
+    hpc_type type = hpc_type_of(type_of_param(m, &t), t.rank, t.extent);
+    return hpc_program_state(m->p, t.name, type, t.trainable);
 }
 
 static bool splits(const model_emitter *m, hpc_axis a)
@@ -39,7 +46,7 @@ static hpc_value column(hpc_program *p, hpc_value x)
 static hpc_value norm_of_moments(const model_emitter *m, hpc_value x)
 {
     hpc_program *p = m->p;
-    double h = (double)m->c->hidden;
+    double h = x < 0 ? 1 : (double)p->value[x].type.extent[1];
     if (m->c->dtype == HPC_BF16) x = hpc_copy(p, x, HPC_F32);
     if (m->c->norm == HPC_LAYER) {
         hpc_value sum = hpc_reduce(p, HPC_NEW, x, HPC_SUM, HPC_OVER_COLS);
@@ -52,14 +59,32 @@ static hpc_value norm_of_moments(const model_emitter *m, hpc_value x)
                       column(p, hpc_map_each(p, hpc_map_each(p, squares, mean), root)));
 }
 
-hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
+/* Norm of x with weight w and bias b; `split`: ranks hold parts of its rows. */
+static hpc_value norm_by(const model_emitter *m, hpc_value x, hpc_value w, hpc_value b, bool split)
 {
     hpc_norm_attr a = {.kind = m->c->norm, .eps = m->c->norm_eps};
-    hpc_value w = model_param(m, part, 0), b = model_param(m, part + 1, 0);
-    if (!splits(m, HPC_AXIS_COL)) return by_tokens(m, hpc_norm(m->p, x, w, b, a));
+    if (!split) return hpc_norm(m->p, x, w, b, a);
     hpc_value y = hpc_binary(m->p, HPC_MUL, norm_of_moments(m, x), w);
     if (b >= 0) y = hpc_binary(m->p, HPC_ADD, y, b);
-    return by_tokens(m, m->c->dtype == HPC_BF16 ? hpc_copy(m->p, y, HPC_BF16) : y);
+    return m->c->dtype == HPC_BF16 ? hpc_copy(m->p, y, HPC_BF16) : y;
+}
+
+hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
+{
+    hpc_value w = model_param(m, part, 0);
+    hpc_value b = m->c->norm == HPC_LAYER ? model_param(m, part + 1, 0) : HPC_NONE;
+    return by_tokens(m, norm_by(m, x, w, b, splits(m, HPC_AXIS_COL)));
+}
+
+/* The input of a layer: not normalised if norms follow layers only. */
+static hpc_value norm_before(const model_emitter *m, int part, hpc_value x)
+{
+    return m->c->norm_place == HPC_NORM_AFTER ? x : model_norm(m, part, x);
+}
+
+hpc_value model_scaled(const model_emitter *m, hpc_value x, double scale)
+{
+    return scale == 0 || scale == 1 ? x : hpc_scale(m->p, HPC_NEW, x, HPC_NONE, scale);
 }
 
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
@@ -77,17 +102,23 @@ static bool is_repeated(const model_emitter *m, int part)
 /* A matrix, with rows repeated if several ranks use the same key/value head. */
 static hpc_value matrix(const model_emitter *m, int part)
 {
-    hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
+    if (m->serve) return model_serve_weight(m, part);
+    hpc_value w = model_param(m, part, 0);
+    if (w >= 0 && m->p->value[w].type.dtype != m->c->dtype) w = hpc_copy(m->p, w, m->c->dtype);
     return is_repeated(m, part) ? hpc_gather(m->p, w, m->io->kv_rows) : w;
+}
+
+static hpc_value repeated(const model_emitter *m, hpc_value x)
+{
+    x = hpc_gather(m->p, column(m->p, x), m->io->kv_rows);
+    int64_t rows = m->p->value[m->io->kv_rows].type.extent[0];
+    return hpc_view(m->p, x, 1, &rows);
 }
 
 static hpc_value bias_of(const model_emitter *m, int part)
 {
     hpc_value b = model_param(m, part + 1, 0);
-    if (b < 0 || !is_repeated(m, part)) return b;
-    b = hpc_gather(m->p, column(m->p, b), m->io->kv_rows);
-    int64_t rows = m->p->value[m->io->kv_rows].type.extent[0];
-    return hpc_view(m->p, b, 1, &rows);
+    return b < 0 || !is_repeated(m, part) ? b : repeated(m, b);
 }
 
 static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_value bias,
@@ -102,9 +133,27 @@ static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_valu
     return hpc_emit(m->p, &hpc_op_matmul, operand, &at);
 }
 
+/* cap tanh(logits / cap) */
+hpc_value model_capped(const model_emitter *m, hpc_value logits)
+{
+    double cap = m->c->head == HPC_HEAD_TOKENS ? m->c->logit_cap : 0;
+    if (cap == 0) return logits;
+    logits = hpc_activate(m->p, model_scaled(m, logits, 1 / cap), HPC_TANH);
+    return model_scaled(m, logits, cap);
+}
+
 hpc_value model_head(const model_emitter *m, hpc_value x)
 {
-    return product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE);
+    x = model_scaled(m, x, m->c->logit_scale);
+    return model_capped(m, product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE));
+}
+
+hpc_value model_local_frequencies(hpc_program *p, const hpc_model_config *c)
+{
+    int64_t n = hpc_rope_frequencies_n(c);
+    hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+    if (n == 0 || c->rope.local_theta == 0) return HPC_NONE;
+    return hpc_program_state(p, "rope.local_freq", hpc_type_of(real, 1, &n), false);
 }
 
 /* w x + bias, where ranks sum w x before adding bias; with sequence parallelism, into their shares
@@ -130,16 +179,22 @@ static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value 
     return hpc_emit(p, &hpc_op_matmul, operand, &at);
 }
 
-/* A layer that leads back to the residual stream. */
-static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, hpc_value residual)
+/* A layer that leads back to the residual stream; `norm`: the part of the norm after it. */
+static hpc_value back(const model_emitter *m, int part, int norm, hpc_value x, hpc_value residual)
 {
+    const hpc_model_config *c = m->c;
+    bool scaled = c->residual_scale != 0 && c->residual_scale != 1;
+    bool plain = c->dropout == 0 && c->norm_place == HPC_NORM_BEFORE && !scaled;
+    int site = 2 * m->block + (part == HPC_PART_O ? 1 : 2);
     hpc_value y;
-    if (splits(m, HPC_AXIS_ROW)) {
+    if (splits(m, HPC_AXIS_ROW))
         y = product_apart(m, part, x, true);
-    } else {
-        if (m->c->dropout == 0) return layer(m, part, x, residual);
+    else if (plain)
+        return layer(m, part, x, residual);
+    else
         y = layer(m, part, x, HPC_NONE);
-    }
+    if (c->norm_place != HPC_NORM_BEFORE) y = model_norm(m, norm, y);
+    y = model_scaled(m, y, c->residual_scale);
     return hpc_binary(m->p, HPC_ADD, residual, model_drop(m, site, y));
 }
 
@@ -155,20 +210,38 @@ static hpc_value heads(const model_emitter *m, hpc_value x, int64_t n)
     return hpc_view(m->p, x, 3, (int64_t[]){rows, n, hpc_model_config_head_dim(m->c)});
 }
 
+/* q or k as heads, with their norm if they have one. */
+static hpc_value normed_heads(const model_emitter *m, int part, int norm, hpc_value h, int64_t n)
+{
+    const hpc_model_config *c = m->c;
+    hpc_value x = away(m, part, h);
+    if (c->qk_norm == HPC_QK_PLAIN) return heads(m, x, n);
+    hpc_value w = model_param(m, norm, 0);
+    if (c->qk_norm == HPC_QK_BY_HEAD) return norm_by(m, heads(m, x, n), w, HPC_NONE, false);
+    if (is_repeated(m, part)) w = repeated(m, w);
+    return heads(m, norm_by(m, x, w, HPC_NONE, splits(m, HPC_AXIS_ROW)), n);
+}
+
 static hpc_value attention(const model_emitter *m, hpc_value h)
 {
     const hpc_model_config *c = m->c;
     hpc_program *p = m->p;
     int64_t d = hpc_model_config_head_dim(c), rows = h < 0 ? 0 : p->value[h].type.extent[0];
-    hpc_rope_attr rope = {.scale = hpc_rope_factor(c)};
-    hpc_attention_attr a = {.scale = 1 / sqrt((double)d), .causal = true, .window = c->window};
-    hpc_value q = heads(m, away(m, HPC_PART_Q, h), c->heads);
+    hpc_attention_attr a = {.scale =
+                                c->attention_scale > 0 ? c->attention_scale : 1 / sqrt((double)d),
+                            .causal = true,
+                            .window = hpc_model_config_window(c, m->block),
+                            .cap = c->attention_cap};
     int64_t kv = m->kv_heads ? m->kv_heads : c->kv_heads;
-    hpc_value k = heads(m, away(m, HPC_PART_K, h), kv);
+    hpc_value q = normed_heads(m, HPC_PART_Q, HPC_PART_Q_NORM, h, c->heads);
+    hpc_value k = normed_heads(m, HPC_PART_K, HPC_PART_K_NORM, h, kv);
     hpc_value v = heads(m, away(m, HPC_PART_V, h), kv);
-    if (c->position == HPC_ROTARY) {
-        q = hpc_rope(p, q, m->io->pos, m->io->freq, rope);
-        k = hpc_rope(p, k, m->io->pos, m->io->freq, rope);
+    if (hpc_model_config_rotates(c, m->block)) {
+        bool local = a.window > 0 && m->io->local_freq >= 0;
+        hpc_value freq = local ? m->io->local_freq : m->io->freq;
+        hpc_rope_attr rope = {.scale = local ? 1 : hpc_rope_factor(c)};
+        q = hpc_rope(p, q, m->io->pos, freq, rope);
+        k = hpc_rope(p, k, m->io->pos, freq, rope);
     }
     hpc_value o = m->serve ? model_serve_attention(m, q, k, v, a)
                            : hpc_attention(p, q, k, v, m->io->start, HPC_NONE, HPC_NONE, a);
@@ -187,10 +260,10 @@ hpc_value model_block(model_emitter *m, int block, hpc_value x)
 {
     m->block = block;
     m->p->tags.block = (int16_t)block;
-    hpc_value o = attention(m, model_norm(m, HPC_PART_NORM1, x));
-    hpc_value y = back(m, HPC_PART_O, 2 * block + 1, o, x);
-    hpc_value h = mlp(m, model_norm(m, HPC_PART_NORM2, m->c->parallel ? x : y));
-    y = back(m, HPC_PART_DOWN, 2 * block + 2, h, y);
+    hpc_value o = attention(m, norm_before(m, HPC_PART_NORM1, x));
+    hpc_value y = back(m, HPC_PART_O, HPC_PART_NORM1_AFTER, o, x);
+    hpc_value h = mlp(m, norm_before(m, HPC_PART_NORM2, m->c->parallel ? x : y));
+    y = back(m, HPC_PART_DOWN, HPC_PART_NORM2_AFTER, h, y);
     m->p->tags.block = -1;
     m->block = -1;
     return y;

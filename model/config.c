@@ -13,6 +13,16 @@ int64_t hpc_model_config_head_dim(const hpc_model_config *c)
     return c->head_dim > 0 ? c->head_dim : c->heads > 0 ? c->hidden / c->heads : 0;
 }
 
+int64_t hpc_model_config_window(const hpc_model_config *c, int64_t layer)
+{
+    return c->window_period > 0 && (layer + 1) % c->window_period == 0 ? 0 : c->window;
+}
+
+bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer)
+{
+    return c->position == HPC_ROTARY && !(c->rope_period > 0 && (layer + 1) % c->rope_period == 0);
+}
+
 static int check_sizes(const hpc_model_config *c)
 {
     const struct {
@@ -50,6 +60,10 @@ static int check_heads(const hpc_model_config *c)
     if (c->window < 0)
         TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 means no window",
                      (long long)c->window));
+    if (c->window_period < 0 || c->rope_period < 0)
+        TRY(hpc_fail(HPC_E_ARG, "%s-period=%lld is negative; 0 means that all layers are alike",
+                     c->window_period < 0 ? "window" : "rope",
+                     (long long)(c->window_period < 0 ? c->window_period : c->rope_period)));
 out:
     return rc;
 }
@@ -80,6 +94,9 @@ static int check_positions(const hpc_model_config *c)
         return hpc_fail(HPC_E_ARG, "unknown kind of positions %d", c->position);
     if (!(c->rope.theta > 1 && isfinite(c->rope.theta)))
         return hpc_fail(HPC_E_ARG, "rope theta=%g must be above 1", c->rope.theta);
+    if (c->rope.local_theta != 0 && !(c->rope.local_theta > 1 && isfinite(c->rope.local_theta)))
+        return hpc_fail(HPC_E_ARG, "rope local-theta=%g must be above 1, or 0",
+                        c->rope.local_theta);
     if (!(c->rope.share > 0 && c->rope.share <= 1))
         return hpc_fail(HPC_E_ARG, "rope share=%g must be in (0, 1]", c->rope.share);
     int64_t turned = (int64_t)((double)d * c->rope.share);
@@ -109,6 +126,28 @@ static int check_kinds(const hpc_model_config *c)
     return HPC_OK;
 }
 
+static int check_factors(const hpc_model_config *c)
+{
+    const struct {
+        const char *key;
+        double value;
+    } all[] = {{"embed-scale", c->embed_scale},       {"attention-scale", c->attention_scale},
+               {"residual-scale", c->residual_scale}, {"logit-scale", c->logit_scale},
+               {"attention-cap", c->attention_cap},   {"logit-cap", c->logit_cap}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (!(all[k].value >= 0 && isfinite(all[k].value)))
+            return hpc_fail(HPC_E_ARG, "%s=%g must be at least 0", all[k].key, all[k].value);
+    if (c->norm_place < HPC_NORM_BEFORE || c->norm_place > HPC_NORM_AROUND)
+        return hpc_fail(HPC_E_ARG, "unknown place of norms %d", c->norm_place);
+    if (c->qk_norm < HPC_QK_PLAIN || c->qk_norm > HPC_QK_WHOLE)
+        return hpc_fail(HPC_E_ARG, "unknown norm of q and k %d", c->qk_norm);
+    if (c->norm != HPC_RMS && (c->norm_place != HPC_NORM_BEFORE || c->qk_norm != HPC_QK_PLAIN))
+        return hpc_fail(HPC_E_ARG, "norms of q and k, and norms after layers, are RMS norms");
+    if (c->parallel && c->norm_place == HPC_NORM_AFTER)
+        return hpc_fail(HPC_E_ARG, "parallel layers have norms before them");
+    return HPC_OK;
+}
+
 static int check_head(const hpc_model_config *c)
 {
     if (c->head < HPC_HEAD_TOKENS || c->head > HPC_HEAD_PAIRS)
@@ -119,9 +158,26 @@ static int check_head(const hpc_model_config *c)
     return HPC_OK;
 }
 
+static int check_tokens(const hpc_model_config *c)
+{
+    const hpc_adapter_config *a = &c->adapter;
+    if (a->token_n < 0 || a->token_n > HPC_ADAPTER_TOKENS)
+        return hpc_fail(HPC_E_ARG, "%lld tokens to train: at most %d are possible",
+                        (long long)a->token_n, HPC_ADAPTER_TOKENS);
+    for (int64_t k = 0; k < a->token_n; k++)
+        if (a->token[k] < (k ? a->token[k - 1] + 1 : 0) || a->token[k] >= c->vocab)
+            return hpc_fail(HPC_E_ARG,
+                            "token %d to train: ids must ascend and be below the vocabulary of "
+                            "%lld",
+                            (int)a->token[k], (long long)c->vocab);
+    return HPC_OK;
+}
+
 static int check_adapter(const hpc_model_config *c)
 {
     const hpc_adapter_config *a = &c->adapter;
+    if (a->rank == 0 && a->token_n)
+        return hpc_fail(HPC_E_ARG, "tokens to train need adapters: set their rank");
     if (a->rank == 0) return HPC_OK;
     if (a->rank < 0 || a->rank > RANK_MOST)
         return hpc_fail(HPC_E_ARG, "adapter rank=%lld is not between 1 and %d", (long long)a->rank,
@@ -137,7 +193,7 @@ static int check_adapter(const hpc_model_config *c)
             return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such matrix",
                             part < HPC_PART_N ? model_part_name(part) : "beyond the last part");
     }
-    return HPC_OK;
+    return check_tokens(c);
 }
 
 int hpc_model_config_check(const hpc_model_config *c)
@@ -147,6 +203,7 @@ int hpc_model_config_check(const hpc_model_config *c)
     TRY(check_heads(c));
     TRY(check_positions(c));
     TRY(check_kinds(c));
+    TRY(check_factors(c));
     TRY(check_head(c));
     TRY(check_adapter(c));
 out:
@@ -171,7 +228,7 @@ static counts count_all(const hpc_model_config *c)
     counts n = {0};
     hpc_model_tensor t;
     for (int part = 0; part < HPC_PART_N; part++)
-        for (int adapter = 0; adapter < 3; adapter++) {
+        for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
             bool inside = model_part_in_block(part);
             if (model_tensor_at(&t, c, part, inside ? 0 : -1, adapter))
                 count(&n, &t, inside ? c->layers : 1);
@@ -188,11 +245,13 @@ double hpc_model_config_flops(const hpc_model_config *c, int64_t length)
 {
     counts n = count_all(c);
     hpc_model_tensor embed;
-    double keys = (double)length / 2, window = (double)c->window;
-    if (c->window > 0 && c->window < length) keys = window - window * window / (2 * (double)length);
+    double keys = 0, window = (double)c->window; /* keys: sum over layers */
+    for (int64_t k = 0; k < c->layers; k++) {
+        bool local = hpc_model_config_window(c, k) > 0 && c->window < length;
+        keys += local ? window - window * window / (2 * (double)length) : (double)length / 2;
+    }
     if (c->tied && c->head == HPC_HEAD_TOKENS && model_tensor_at(&embed, c, HPC_PART_EMBED, -1, 0))
         *(embed.trainable ? &n.trained : &n.frozen) += model_tensor_n(&embed);
     double width = (double)(c->heads * hpc_model_config_head_dim(c));
-    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen +
-           12.0 * (double)c->layers * width * keys;
+    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen + 12.0 * width * keys;
 }

@@ -60,7 +60,7 @@ static int head_of(const model_family *f, const char *architecture)
 
 static void unknown(const char *key, const char *name)
 {
-    char known[128] = "";
+    char known[256] = "";
     for (const model_family *const *f = model_families; *f; f++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "",
                  (*f)->name);
@@ -87,6 +87,17 @@ static int read_family(const model_family **f, hpc_model_config *c, const hpc_js
     c->rope.share = c->rope.factor = 1;
 out:
     return rc;
+}
+
+/* A list of the layers that rotate q and k. Is it a key of this family? */
+#define ROPE_LIST "no_rope_layers"
+static bool rope_list(const model_family *f, const char *name)
+{
+    bool periodic = false;
+    for (const model_key *k = f->key; k->name; k++)
+        periodic |=
+            k->offset == offsetof(hpc_model_config, rope_period) && k->kind < MODEL_KEY_ALIAS;
+    return periodic && strcmp(name, ROPE_LIST) == 0;
 }
 
 /* ---- what we cannot do ---------------------------------------------------------------------- */
@@ -118,8 +129,16 @@ static int check_quantization(const hpc_json *q)
                     "with fmt e4m3 and weight_block_size is read, and GGUF files are");
 }
 
-/* Rejects keys that would change the result, unless absent, null or neutral. */
-static int check_keys(const hpc_json *o)
+static bool has_key(const model_family *f, const char *name)
+{
+    for (const model_key *k = f->key; k->name; k++)
+        if (strcmp(k->name, name) == 0) return true;
+    return false;
+}
+
+/* Rejects keys that would change the result, unless the family has them, or they are absent, null
+ * or neutral. */
+static int check_keys(const model_family *f, const hpc_json *o)
 {
     static const struct {
         const char *key;
@@ -137,12 +156,14 @@ static int check_keys(const hpc_json *o)
                    {"clip_qkv", false},
                    {"use_qk_norm", false},
                    {"no_rope_layers", false},
+                   {"use_bidirectional_attention", false},
                    {"add_cross_attention", false},
                    {"is_encoder_decoder", false},
                    {"scale_attn_by_inverse_layer_idx", false},
                    {"scale_attn_weights", true}};
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
-        if (says(hpc_json_get(o, refused[k].key), refused[k].neutral))
+        if (!has_key(f, refused[k].key) && !rope_list(f, refused[k].key) &&
+            says(hpc_json_get(o, refused[k].key), refused[k].neutral))
             return hpc_fail(HPC_E_UNSUPPORTED, "%s: models with it are not supported",
                             refused[k].key);
     return check_quantization(hpc_json_get(o, "quantization_config"));
@@ -156,6 +177,17 @@ static int read_act(int *out, const hpc_json *v, const char *key)
     int rc = hpc_json_text(&name, v, key);
     if (rc < 0 || model_act_find(out, name)) return rc;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s: unknown activation %.40s", key, name);
+}
+
+/* Reads x, of which the member is a function. */
+static int read_function(double *out, const model_key *k, const hpc_json *v)
+{
+    double x = k->fallback;
+    int rc = given(v) ? hpc_json_real(&x, v, k->name) : HPC_OK;
+    if (rc < 0) return rc;
+    if (!(x > 0 && isfinite(x))) return hpc_fail(HPC_E_FORMAT, "%s: %g is not above 0", k->name, x);
+    *out = k->kind == MODEL_KEY_ROOT ? 1 / sqrt(x) : 1 / x;
+    return HPC_OK;
 }
 
 static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
@@ -172,6 +204,11 @@ static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
     case MODEL_KEY_REAL:
         *(double *)at = k->fallback;
         return absent ? HPC_OK : hpc_json_real(at, v, k->name);
+    case MODEL_KEY_CAP:
+        *(double *)at = v ? 0 : k->fallback;
+        return given(v) ? hpc_json_real(at, v, k->name) : HPC_OK;
+    case MODEL_KEY_INVERSE:
+    case MODEL_KEY_ROOT: return read_function(at, k, v);
     case MODEL_KEY_BOOL:
         *(bool *)at = k->fallback != 0;
         return absent ? HPC_OK : hpc_json_bool(at, v, k->name);
@@ -265,6 +302,8 @@ static int read_scaling(hpc_model_config *c, const hpc_json *o)
     if (given(v) || given(hpc_json_get(o, "factor")))
         TRY(hpc_json_text(&type, v, "rope_scaling: rope_type"));
     if (strcmp(type, "default") == 0) return HPC_OK;
+    if (strcmp(type, "linear") != 0 && strcmp(type, "llama3") != 0 && strcmp(type, "yarn") != 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: type %.40s is not supported", type));
     TRY(read_real(&r->factor, o, "factor", NAN));
     if (isnan(r->factor)) TRY(hpc_fail(HPC_E_FORMAT, "rope_scaling: factor is missing"));
     if (strcmp(type, "linear") == 0) {
@@ -274,10 +313,8 @@ static int read_scaling(hpc_model_config *c, const hpc_json *o)
         TRY(read_real(&r->low, o, "low_freq_factor", 1));
         TRY(read_real(&r->high, o, "high_freq_factor", 4));
         TRY(read_original(c, o));
-    } else if (strcmp(type, "yarn") == 0) {
-        TRY(read_yarn(c, o));
     } else {
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: type %.40s is not supported", type));
+        TRY(read_yarn(c, o));
     }
 out:
     return rc;
@@ -360,18 +397,70 @@ out:
     return rc;
 }
 
-/* layer_types must give the same type for all layers, consistent with the window. */
-static int check_layer_types(const hpc_model_config *c, const hpc_json *o)
+/* The period of a list in which the last of every so many layers differs from the others: the
+ * number of the first layer for which `is_last` holds, counted from 1; 0: no such layer. */
+static int read_period(int64_t *out, const hpc_json *list, const char *key, int64_t layers,
+                       int (*is_last)(bool *out, const hpc_json *v, const char *key))
 {
-    const hpc_json *list = hpc_json_get(o, "layer_types");
-    const char *want = c->window > 0 ? "sliding_attention" : "full_attention", *type;
+    bool last = false;
     int rc = HPC_OK;
-    for (int64_t k = 0; k < hpc_json_n(list); k++) {
-        TRY(hpc_json_text(&type, hpc_json_at(list, k), "layer_types"));
-        if (strcmp(type, want) != 0)
-            TRY(hpc_fail(HPC_E_UNSUPPORTED, "layer_types: %.40s in layer %lld, %s expected", type,
-                         (long long)k, want));
+    if (hpc_json_n(list) != layers)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: %lld entries for %lld layers", key,
+                     (long long)hpc_json_n(list), (long long)layers));
+    *out = 0;
+    for (int64_t k = 0; k < layers; k++) {
+        TRY(is_last(&last, hpc_json_at(list, k), key));
+        if (last && *out == 0) *out = k + 1;
+        if (last != (*out > 0 && (k + 1) % *out == 0))
+            TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                         "%s: layer %lld: only lists in which every n-th layer differs are "
+                         "supported",
+                         key, (long long)k));
     }
+out:
+    return rc;
+}
+
+static int is_full(bool *out, const hpc_json *v, const char *key)
+{
+    const char *type;
+    int rc = hpc_json_text(&type, v, key);
+    if (rc < 0) return rc;
+    *out = strcmp(type, "full_attention") == 0;
+    if (*out || strcmp(type, "sliding_attention") == 0) return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %.40s is not supported", key, type);
+}
+
+/* An entry of no_rope_layers, where 1 means that the layer rotates. */
+static int is_unrotated(bool *out, const hpc_json *v, const char *key)
+{
+    int64_t x;
+    int rc = hpc_json_int(&x, v, key);
+    if (rc >= 0) *out = x == 0;
+    return rc;
+}
+
+/* Reads layer_types and no_rope_layers. A family whose layers are all alike must have the same type
+ * in each, consistent with the window. */
+static int read_layers(hpc_model_config *c, const model_family *f, const hpc_json *o)
+{
+    const hpc_json *types = hpc_json_get(o, "layer_types"), *rope = hpc_json_get(o, ROPE_LIST);
+    int64_t period;
+    int rc = HPC_OK;
+    if (given(rope) && rope_list(f, ROPE_LIST))
+        TRY(read_period(&c->rope_period, rope, ROPE_LIST, c->layers, is_unrotated));
+    if (c->window == 0) c->window_period = 0;
+    if (!given(types)) goto out;
+    TRY(read_period(&period, types, "layer_types", c->layers, is_full));
+    if (period == 1)
+        c->window = c->window_period = 0;
+    else if (period > 1 && c->window > 0 && f->layered)
+        c->window_period = period;
+    else if (period > 1 || c->window == 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "layer_types: sliding_attention is not supported in %s",
+                     period > 1 ? "some layers only" : "models without a window"));
+    else
+        c->window_period = 0;
 out:
     return rc;
 }
@@ -422,7 +511,7 @@ int hpc_model_config_load(hpc_model_config *out, const hpc_json *object)
     if (hpc_json_kind_of(object) != HPC_JSON_OBJECT)
         TRY(hpc_fail(HPC_E_FORMAT, "expected an object"));
     TRY(read_family(&f, out, object));
-    TRY(check_keys(object));
+    TRY(check_keys(f, object));
     for (const model_key *k = f->key; k->name; k++) TRY(read_key(out, k, object));
     if (out->kv_heads == 0) out->kv_heads = out->heads;
     bool may_lack = key_of(f, offsetof(hpc_model_config, ffn))->fallback == 0;
@@ -434,7 +523,8 @@ int hpc_model_config_load(hpc_model_config *out, const hpc_json *object)
     TRY(read_dtype(&out->dtype, object));
     TRY(read_rope(out, f, object));
     TRY(read_window(out, f, object));
-    TRY(check_layer_types(out, object));
+    TRY(read_layers(out, f, object));
+    if (f->scaled) out->embed_scale = sqrt((double)out->hidden);
     TRY(read_head(out, object));
     TRY(check_tokens_head(out, f, object));
     TRY(hpc_model_config_check(out));

@@ -4,6 +4,7 @@
  * It reads the result back. A member that changes is one that the family cannot express, and the
  * error names it.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,13 +42,67 @@ static void put_int(hpc_json_out *w, const model_key *k, const hpc_model_config 
         hpc_json_put_int(w, k->name, value);
 }
 
+/* A factor that is absent is 1; that of scores has a default of its own. */
+static double real_of(const model_key *k, const hpc_model_config *c)
+{
+    double x = *(const double *)((const char *)c + k->offset);
+    if (k->offset == offsetof(hpc_model_config, attention_scale) && x == 0)
+        return 1 / sqrt((double)hpc_model_config_head_dim(c));
+    bool factor = k->offset == offsetof(hpc_model_config, embed_scale) ||
+                  k->offset == offsetof(hpc_model_config, residual_scale);
+    return factor && x == 0 ? 1 : x;
+}
+
+static void put_cap(hpc_json_out *w, const char *name, double cap)
+{
+    if (cap > 0)
+        hpc_json_put_real(w, name, cap);
+    else
+        hpc_json_put_text(w, name, NULL);
+}
+
+static double inverse(double x)
+{
+    return x == 0 ? 1 : 1 / x;
+}
+
+/* 1 / scale^2, as the whole number that it usually is. */
+static void put_root(hpc_json_out *w, const char *name, const hpc_model_config *c)
+{
+    double s = c->attention_scale, x = s > 0 ? 1 / (s * s) : (double)hpc_model_config_head_dim(c);
+    if (fabs(x - round(x)) < 1e-9 * x)
+        hpc_json_put_int(w, name, (int64_t)round(x));
+    else
+        hpc_json_put_real(w, name, x);
+}
+
+/* Layers that differ from others. */
+static void put_layers(hpc_json_out *w, const model_family *f, const hpc_model_config *c)
+{
+    if (f->layered && c->window > 0) {
+        hpc_json_open(w, "layer_types", '[');
+        for (int64_t k = 0; k < c->layers; k++)
+            hpc_json_put_text(
+                w, NULL, hpc_model_config_window(c, k) ? "sliding_attention" : "full_attention");
+        hpc_json_close(w, ']');
+    }
+    if (c->rope_period == 0) return;
+    hpc_json_open(w, "no_rope_layers", '[');
+    for (int64_t k = 0; k < c->layers; k++)
+        hpc_json_put_int(w, NULL, hpc_model_config_rotates(c, k));
+    hpc_json_close(w, ']');
+}
+
 static void put_key(hpc_json_out *w, const model_key *k, const hpc_model_config *c)
 {
     const void *at = (const char *)c + k->offset;
     switch (k->kind) {
     case MODEL_KEY_INT:
     case MODEL_KEY_ALIAS: put_int(w, k, c); break;
-    case MODEL_KEY_REAL: hpc_json_put_real(w, k->name, *(const double *)at); break;
+    case MODEL_KEY_REAL: hpc_json_put_real(w, k->name, real_of(k, c)); break;
+    case MODEL_KEY_CAP: put_cap(w, k->name, *(const double *)at); break;
+    case MODEL_KEY_INVERSE: hpc_json_put_real(w, k->name, inverse(*(const double *)at)); break;
+    case MODEL_KEY_ROOT: put_root(w, k->name, c); break;
     case MODEL_KEY_BOOL: hpc_json_put_bool(w, k->name, *(const bool *)at); break;
     case MODEL_KEY_ACT: hpc_json_put_text(w, k->name, model_act_name(*(const int *)at)); break;
     case MODEL_KEY_ZERO: hpc_json_put_real(w, k->name, 0); break;
@@ -67,10 +122,12 @@ static void put_scaling(hpc_json_out *w, const hpc_model_config *c)
     const hpc_rope_config *r = &c->rope;
     if (c->position != HPC_ROTARY || r->scaling == HPC_ROPE_PLAIN) return;
     hpc_json_open(w, "rope_scaling", '{');
-    if (r->scaling == HPC_ROPE_LINEAR) /* the one that versions before rope_type know */
+    hpc_json_put_text(w, "rope_type",
+                      r->scaling == HPC_ROPE_LINEAR   ? "linear"
+                      : r->scaling == HPC_ROPE_LLAMA3 ? "llama3"
+                                                      : "yarn");
+    if (r->scaling == HPC_ROPE_LINEAR) /* versions before rope_type know it by this key */
         hpc_json_put_text(w, "type", "linear");
-    else
-        hpc_json_put_text(w, "rope_type", r->scaling == HPC_ROPE_LLAMA3 ? "llama3" : "yarn");
     hpc_json_put_real(w, "factor", r->factor);
     if (r->scaling == HPC_ROPE_LLAMA3) {
         hpc_json_put_real(w, "low_freq_factor", r->low);
@@ -114,6 +171,7 @@ static void put_all(hpc_json_out *w, const model_family *f, const hpc_model_conf
         if (!again) put_key(w, k, c);
     }
     put_scaling(w, c);
+    put_layers(w, f, c);
     if (f->windowed) {
         hpc_json_put_bool(w, "use_sliding_window", c->window > 0);
         hpc_json_put_int(w, "max_window_layers", c->window > 0 ? 0 : c->layers);
@@ -157,6 +215,7 @@ static const model_key members[] = {
     ENUM("position", position),
     REAL("rope theta", rope.theta),
     REAL("rope share", rope.share),
+    REAL("rope local-theta", rope.local_theta),
     ENUM("rope scaling", rope.scaling),
     REAL("rope factor", rope.factor),
     REAL("rope low", rope.low),
@@ -164,6 +223,16 @@ static const model_key members[] = {
     INT("rope original", rope.original),
     REAL("rope attention", rope.attention),
     INT("window", window),
+    INT("window-period", window_period),
+    INT("rope-period", rope_period),
+    ENUM("norm-place", norm_place),
+    ENUM("qk-norm", qk_norm),
+    REAL("embed-scale", embed_scale),
+    REAL("attention-scale", attention_scale),
+    REAL("residual-scale", residual_scale),
+    REAL("logit-scale", logit_scale),
+    REAL("attention-cap", attention_cap),
+    REAL("logit-cap", logit_cap),
     ENUM("act", act),
     BOOL("gated", gated),
     BOOL("qkv-bias", qkv_bias),
@@ -203,6 +272,15 @@ static hpc_model_config plain(const hpc_model_config *c)
         r->low = r->high = 0, r->original = 0;
     if (r->scaling != HPC_ROPE_YARN) r->attention = 0;
     if (c->head == HPC_HEAD_TOKENS) out.classes = 0;
+    if (c->window == 0 || c->window_period > c->layers) out.window_period = 0;
+    if (c->rope_period > c->layers) out.rope_period = 0;
+    if (c->window == 0) r->local_theta = 0;
+    /* config.json stores 1 / x of some: compare them as f32. */
+    out.attention_scale =
+        (float)(c->attention_scale > 0 ? c->attention_scale : 1 / sqrt((double)out.head_dim));
+    double *scale[] = {&out.embed_scale, &out.residual_scale, &out.logit_scale};
+    for (size_t k = 0; k < sizeof scale / sizeof *scale; k++)
+        *scale[k] = *scale[k] == 0 ? 1 : (float)*scale[k];
     if (c->begin < 0) out.begin = -1;
     if (c->end < 0) out.end = -1;
     if (c->pad < 0) out.pad = -1;

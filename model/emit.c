@@ -67,16 +67,30 @@ static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config
     int64_t freq_n = hpc_rope_frequencies_n(c);
     make_rows(io, &in, c, e);
     io->step = input(&in, "step", 0, 0, 0);
+    if (c->adapter.token_n > 0) io->token_rows = input(&in, "token_rows", 1, c->adapter.token_n, 0);
     if (e->kv_heads > 0) make_kv_rows(io, p, c, e);
     if (freq_n == 0) return;
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     io->freq = hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
+    io->local_freq = model_local_frequencies(p, c);
+}
+
+/* The embedding or the head. With trained rows it is the sum of the frozen table and a table that
+ * is zero apart from the changes of these rows. */
+static hpc_value table_of(const model_emitter *m, int part)
+{
+    hpc_value table = model_param(m, part, 0), rows = model_param(m, part, 3);
+    if (rows < 0) return table;
+    hpc_scatter_attr at = {.mode = HPC_SCATTER_ADD, .rows = m->c->vocab};
+    hpc_value changes = hpc_scatter(m->p, HPC_NEW, rows, m->io->token_rows, at);
+    return hpc_binary(m->p, HPC_ADD, table, changes);
 }
 
 static hpc_value embed(const model_emitter *m, hpc_value table)
 {
     hpc_value x = m->io->embedded = hpc_gather(m->p, table, m->io->tokens);
     hpc_value positions = model_param(m, HPC_PART_POSITIONS, 0);
+    x = model_scaled(m, x, m->c->embed_scale);
     if (positions >= 0) x = hpc_binary(m->p, HPC_ADD, x, hpc_gather(m->p, positions, m->io->pos));
     return model_drop(m, 0, x);
 }
@@ -92,22 +106,26 @@ static hpc_value pool(const model_emitter *m, hpc_value x)
 static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emission *e)
 {
     const hpc_model_config *c = m->c;
-    hpc_value table = model_param(m, HPC_PART_EMBED, 0), x = embed(m, table);
+    hpc_value table = e->behind ? e->behind->table : table_of(m, HPC_PART_EMBED);
+    hpc_value x = embed(m, table);
     for (int64_t k = 0; k < c->layers; k++) x = model_block(m, (int)k, x);
     x = model_norm(m, HPC_PART_NORM, x);
-    hpc_value head = c->tied ? table : model_param(m, HPC_PART_HEAD, 0), target = io->targets;
+    if (c->head == HPC_HEAD_TOKENS) x = model_scaled(m, x, c->logit_scale);
+    hpc_value head = table, target = io->targets;
+    if (!c->tied) head = e->behind ? e->behind->head : table_of(m, HPC_PART_HEAD);
     if (c->head != HPC_HEAD_TOKENS) {
         x = pool(m, x);
         head = model_param(m, HPC_PART_CLASSES, 0);
         target = io->classes;
     }
     hpc_value *out = e->logits ? &io->logits : &io->loss;
+    io->table = table;
     io->hidden = x;
     io->head = head;
     if (e->apart && !m->again) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
     if (e->apart) m->p->current = io->forward_head;
     if (e->logits)
-        *out = hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE);
+        *out = model_capped(m, hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE));
     else if (e->split && c->head == HPC_HEAD_TOKENS)
         *out = hpc_head_loss_of_parts(m->p, NULL, x, head, target);
     else
@@ -137,6 +155,11 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
                         (long long)e->sequences, (long long)e->tokens);
     if (e->behind && c->head != HPC_HEAD_TOKENS)
         return hpc_fail(HPC_E_UNSUPPORTED, "only a language-model head reads rows separately");
+    if (c->logit_cap > 0 && c->head == HPC_HEAD_TOKENS && !e->logits)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "logit-cap=%g: models with bounded logits (final_logit_softcapping) cannot "
+                        "be trained, only run",
+                        c->logit_cap);
     if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
         return hpc_fail(HPC_E_SHAPE, "%lld sequences cannot form pairs", (long long)e->sequences);
     if (e->kv_heads % c->kv_heads || (e->kv_heads && c->heads % e->kv_heads))
@@ -152,7 +175,9 @@ static void begin_behind(hpc_model_io *io, hpc_program *p, const hpc_model_confi
     make_rows(io, &(naming){p, ".1"}, c, e);
     io->step = e->behind->step;
     io->freq = e->behind->freq;
+    io->local_freq = e->behind->local_freq;
     io->kv_rows = e->behind->kv_rows;
+    io->token_rows = e->behind->token_rows;
     io->forward = e->behind->forward;
     io->forward_head = e->behind->forward_head;
     p->current = io->forward;
@@ -169,8 +194,10 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .pooled = HPC_NONE,
                          .classes = HPC_NONE,
                          .freq = HPC_NONE,
+                         .local_freq = HPC_NONE,
                          .first = HPC_NONE,
                          .kv_rows = HPC_NONE,
+                         .token_rows = HPC_NONE,
                          .loss = HPC_NONE,
                          .logits = HPC_NONE};
     if (e->behind) {
@@ -180,6 +207,7 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
         io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
     }
     emit_all(&(model_emitter){.p = p,
+                              .o = e,
                               .c = c,
                               .io = io,
                               .seed = e->seed,

@@ -16,13 +16,17 @@ typedef struct hpc_model_io {
     hpc_value tokens, pos;     /* i32[T]; pos: position within the sequence */
     hpc_value targets; /* i32[T]; negative: not counted; NONE with `logits` or a class head */
     hpc_value start, start_n; /* i32[S+1] ragged, and its length (sequences + 1), i32 */
-    hpc_value pooled;   /* i32[S] or [S/2,2]: rows that a class head reads, -1: unused; else NONE */
-    hpc_value classes;  /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
-    hpc_value freq;     /* rotary frequencies, state; NONE with learned positions */
-    hpc_value step;     /* i32: step number, read by dropout and by the optimizer update */
-    hpc_value first;    /* i64: index of the first token within the step, for dropout; else NONE */
-    hpc_value kv_rows;  /* i32: rows of repeated keys and values (hpc_model_kv_rows); else NONE */
-    hpc_value embedded; /* [T, hidden]: token embeddings without positions */
+    hpc_value pooled;  /* i32[S] or [S/2,2]: rows that a class head reads, -1: unused; else NONE */
+    hpc_value classes; /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
+    hpc_value freq;    /* rotary frequencies, state; NONE with learned positions */
+    hpc_value
+        local_freq;    /* those of layers with a window; NONE if they have no base of their own */
+    hpc_value step;    /* i32: step number, read by dropout and by the optimizer update */
+    hpc_value first;   /* i64: index of the first token within the step, for dropout; else NONE */
+    hpc_value kv_rows; /* i32: rows of repeated keys and values (hpc_model_kv_rows); else NONE */
+    hpc_value token_rows; /* i32: ids of the tokens whose rows are trained; NONE: no such tokens */
+    hpc_value table;      /* the embedding, with the changes of its trained rows */
+    hpc_value embedded;   /* [T, hidden]: token embeddings without positions */
     hpc_value hidden, head; /* operands of the head's product */
     hpc_value loss;         /* f32[T], [S] or [S/2], kept; NONE with `logits` */
     hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless requested */
@@ -42,6 +46,10 @@ typedef struct hpc_model_emission {
      * of this emission, with inputs of its own ("tokens.1"). Not for class heads.
      * NULL: a new program. */
     const hpc_model_io *behind;
+    /* Type in which a frozen matrix of a block is kept; its products convert it to the model's type
+     * each time. NULL: all in the model's type. */
+    hpc_dtype (*frozen)(const hpc_model_tensor *t, void *user);
+    void *user;
 } hpc_model_emission;
 /* Emits forward[0] on p. Parameters are trainable state under their names; frozen ones are not
  * trainable. Token inputs are split over data and depth. Sequence inputs (pooled, classes, their

@@ -47,16 +47,15 @@ static int unsupported(const hpc_gguf *g, const char *key, const char *text)
 
 static int find_arch(source *s)
 {
-    char name[64];
+    char name[64], known[256];
     int64_t version;
     int rc = HPC_OK;
+    model_gguf_archs(known, sizeof known);
     TRY(model_gguf_text(name, sizeof name, s->g, "general.architecture"));
     s->a = model_gguf_arch_find(name);
     if (!s->a)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: general.architecture: unknown value '%s'; expected llama, qwen2, "
-                     "starcoder2, gptneox or gpt2",
-                     model_gguf_path(s->g), name));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: general.architecture: unknown value '%s'; expected %s",
+                     model_gguf_path(s->g), name, known));
     TRY(model_gguf_int(&version, s->g, "hpccoder.version", VERSION));
     if (version > VERSION)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
@@ -69,18 +68,27 @@ out:
 /* Rejects keys that would change the result, unless absent or neutral. */
 static int check_keys(source *s)
 {
+    enum { ALWAYS, CAP, FACTOR };
     static const struct {
         const char *key;
         double usual;
-    } refused[] = {
-        {".expert_count", 0},     {".attn_logit_softcapping", 0}, {".final_logit_softcapping", 0},
-        {".logit_scale", 0},      {".embedding_scale", 0},        {".residual_scale", 0},
-        {".attention.scale", 0},  {".attention.clamp_kqv", 0},    {".attention.max_alibi_bias", 0},
-        {".rope.scale_linear", 1}};
+        int unless; /* read in architectures that have it */
+    } refused[] = {{".expert_count", 0, ALWAYS},
+                   {".attn_logit_softcapping", 0, CAP},
+                   {".final_logit_softcapping", 0, CAP},
+                   {".logit_scale", 0, FACTOR},
+                   {".embedding_scale", 0, FACTOR},
+                   {".residual_scale", 0, FACTOR},
+                   {".attention.scale", 0, FACTOR},
+                   {".attention.clamp_kqv", 0, ALWAYS},
+                   {".attention.max_alibi_bias", 0, ALWAYS},
+                   {".rope.scale_linear", 1, ALWAYS}};
     int rc = HPC_OK;
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
         double x;
         char text[32];
+        int unless = refused[k].unless;
+        if ((unless == CAP && s->a->caps) || (unless == FACTOR && s->a->factors)) continue;
         TRY(read_real(&x, s, refused[k].key, refused[k].usual));
         snprintf(text, sizeof text, "%g", x);
         if (x != refused[k].usual && x != 0) TRY(unsupported(s->g, s->key, text));
@@ -112,6 +120,58 @@ static int read_sizes(hpc_model_config *c, source *s)
                   MODEL_REQUIRED));
     TRY(hpc_gguf_find(&embed, s->g, s->a->names.part[HPC_PART_EMBED]));
     c->vocab = embed.extent[0];
+out:
+    return rc;
+}
+
+/* ---- layers that differ, factors and bounds ------------------------------------------------- */
+
+/* A number, or a list in which true means that the layer has the window. */
+static int read_window_period(hpc_model_config *c, source *s)
+{
+    const hpc_gguf_value *v = hpc_gguf_get(s->g, key_of(s, ".attention.sliding_window_pattern"));
+    const uint8_t *local = v ? v->data : NULL;
+    int64_t period = 0;
+    c->window_period = s->a->window_period;
+    if (c->window == 0) c->window_period = 0;
+    if (!v || c->window == 0) return HPC_OK;
+    if (v->kind != HPC_GGUF_LIST)
+        return read_int(&c->window_period, s, ".attention.sliding_window_pattern", 0);
+    if (v->item != HPC_GGUF_BOOL || v->n < c->layers)
+        return unsupported(s->g, s->key, "a list that is not one of booleans for each layer");
+    for (int64_t k = 0; k < c->layers; k++) {
+        if (!local[k] && period == 0) period = k + 1;
+        if (local[k] == (period > 0 && (k + 1) % period == 0))
+            return unsupported(s->g, s->key, "a list in which not every n-th layer differs");
+    }
+    if (period == 1) c->window = 0;
+    c->window_period = period == 1 ? 0 : period;
+    return HPC_OK;
+}
+
+static int read_variants(hpc_model_config *c, source *s)
+{
+    double logits;
+    int rc = HPC_OK;
+    TRY(read_window_period(c, s));
+    c->rope_period = s->a->rope_period;
+    if (model_family_find(s->a->family)->scaled) c->embed_scale = sqrt((double)c->hidden);
+    if (s->a->wide_layers > 0)
+        c->attention_scale = c->layers == s->a->wide_layers && c->heads > 0
+                                 ? 1 / sqrt((double)(c->hidden / c->heads))
+                                 : 1 / sqrt((double)hpc_model_config_head_dim(c));
+    if (s->a->caps) {
+        bool both = s->a->local_theta == 0; /* gemma3 has no bound of scores */
+        TRY(read_real(&c->attention_cap, s, ".attn_logit_softcapping", both ? 50 : 0));
+        TRY(read_real(&c->logit_cap, s, ".final_logit_softcapping", both ? 30 : 0));
+    }
+    if (s->a->factors) {
+        TRY(read_real(&c->embed_scale, s, ".embedding_scale", 1));
+        TRY(read_real(&c->residual_scale, s, ".residual_scale", 1));
+        TRY(read_real(&c->attention_scale, s, ".attention.scale", 0));
+        TRY(read_real(&logits, s, ".logit_scale", 1));
+        c->logit_scale = logits > 0 ? 1 / logits : 1;
+    }
 out:
     return rc;
 }
@@ -202,6 +262,8 @@ static int read_rope(hpc_model_config *c, source *s)
     TRY(read_real(&c->rope.theta, s, ".rope.freq_base", 10000));
     TRY(read_int(&turned, s, ".rope.dimension_count", width));
     if (width > 0) c->rope.share = (double)turned / (double)width;
+    if (c->window > 0)
+        TRY(read_real(&c->rope.local_theta, s, ".rope.freq_base_swa", s->a->local_theta));
     if (turned != width && s->a->names.paired)
         TRY(unsupported(s->g, s->key, "partially rotated heads"));
     TRY(read_scaling(c, s));
@@ -303,6 +365,7 @@ int model_gguf_config_read(hpc_model_config *out, const hpc_gguf *g)
     const char *family = out->window > 0 && s.a->windowed ? s.a->windowed : s.a->family;
     snprintf(out->family, sizeof out->family, "%s", family);
     TRY(look_at_tensors(out, &s));
+    TRY(read_variants(out, &s));
     TRY(read_rest(out, &s));
     TRY(read_rope(out, &s));
     rc = hpc_model_config_check(out);
@@ -388,6 +451,24 @@ static void put_rope(model_gguf_list *l, const hpc_model_config *c)
     }
 }
 
+static void put_variants(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c)
+{
+    if (c->window > 0 && c->window_period != a->window_period && a->window_period > 0)
+        model_gguf_put_int(l, ".attention.sliding_window_pattern", c->window_period);
+    if (c->window > 0 && c->rope.local_theta != a->local_theta)
+        put_real(l, ".rope.freq_base_swa", c->rope.local_theta);
+    if (a->caps) put_real(l, ".final_logit_softcapping", c->logit_cap);
+    if (a->caps && (c->attention_cap > 0 || a->local_theta == 0))
+        put_real(l, ".attn_logit_softcapping", c->attention_cap);
+    if (!a->factors) return;
+    double score = c->attention_scale;
+    put_real(l, ".embedding_scale", c->embed_scale > 0 ? c->embed_scale : 1);
+    put_real(l, ".residual_scale", c->residual_scale > 0 ? c->residual_scale : 1);
+    put_real(l, ".attention.scale",
+             score > 0 ? score : 1 / sqrt((double)hpc_model_config_head_dim(c)));
+    put_real(l, ".logit_scale", c->logit_scale > 0 ? 1 / c->logit_scale : 1);
+}
+
 void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c)
 {
     int64_t width = hpc_model_config_head_dim(c);
@@ -405,6 +486,7 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
     model_gguf_put_int(l, ".attention.key_length", width);
     model_gguf_put_int(l, ".attention.value_length", width);
     if (c->window > 0) model_gguf_put_int(l, ".attention.sliding_window", c->window);
+    put_variants(l, a, c);
     put_real(l,
              c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"
                                 : ".attention.layer_norm_epsilon",

@@ -55,6 +55,29 @@ out:
     return rc;
 }
 
+const model_mark_key model_mark_keys[] = {
+    {KEY("fim_pre_token_id"), KEY("prefix_token_id"), HPC_SPECIAL_FIM_PREFIX},
+    {KEY("fim_suf_token_id"), KEY("suffix_token_id"), HPC_SPECIAL_FIM_SUFFIX},
+    {KEY("fim_mid_token_id"), KEY("middle_token_id"), HPC_SPECIAL_FIM_MIDDLE},
+    {KEY("fim_pad_token_id"), NULL, HPC_SPECIAL_FIM_PAD},
+    {KEY("fim_rep_token_id"), NULL, HPC_SPECIAL_REPOSITORY},
+    {KEY("fim_sep_token_id"), NULL, HPC_SPECIAL_FILE},
+    {NULL, NULL, HPC_SPECIAL_N},
+};
+
+int model_gguf_marks(hpc_tokenizer *t, const hpc_gguf *g)
+{
+    int rc = HPC_OK;
+    for (const model_mark_key *k = model_mark_keys; k->key; k++) {
+        int32_t id = -1;
+        TRY(read_id(&id, g, k->key));
+        if (id < 0 && k->old) TRY(read_id(&id, g, k->old));
+        if (hpc_tokenizer_piece(t, id, NULL)) TRY(hpc_tokenizer_set_mark(t, k->special, id));
+    }
+out:
+    return rc;
+}
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 /* Gives NULL for an absent list that is not needed. */

@@ -47,8 +47,9 @@ static int check_support(const saver *v)
     if (v->a->square && c->heads * hpc_model_config_head_dim(c) != c->hidden)
         return refuse(v, "head-dim", "has heads that together are as wide as the model");
     if (v->a->own_head && c->tied) return refuse(v, "tied", "has a head of its own");
-    if (b != MODEL_BIAS_ANY && !c->qkv_bias)
-        return refuse(v, "qkv-bias", "has biases of q, k and v");
+    if (v->a->tied && !c->tied) return refuse(v, "tied", "has the embedding as its head");
+    if (b != MODEL_BIAS_ANY && c->qkv_bias == (b == MODEL_BIAS_NONE))
+        return refuse(v, "qkv-bias", c->qkv_bias ? "has none" : "has biases of q, k and v");
     if (b != MODEL_BIAS_ANY && c->out_bias != rest)
         return refuse(v, "out-bias", rest ? "has them" : "has none");
     if (b != MODEL_BIAS_ANY && c->mlp_bias != rest)
@@ -79,11 +80,13 @@ static void choose(saver *v, int64_t i)
     model_pieces_type(&v->all, i, d);
 }
 
-/* llama.cpp ignores the window, so its results are right only up to its length. */
+/* llama.cpp ignores the window, except where it alternates, so its results are right only up to its
+ * length. */
 static void tell_of_window(const saver *v)
 {
     char line[160];
     if (v->c->window == 0 || v->c->window >= v->c->positions || !v->o->remark) return;
+    if (v->a->window_period > 0) return;
     snprintf(line, sizeof line,
              "llama.cpp ignores the attention window: its results differ beyond %lld tokens",
              (long long)v->c->window);
@@ -178,8 +181,10 @@ static void make_alike(hpc_model_config *a, hpc_model_config *b)
 {
     hpc_model_config *both[] = {a, b};
     for (int k = 0; k < 2; k++) {
-        double *reals[] = {&both[k]->norm_eps,    &both[k]->rope.theta, &both[k]->rope.share,
-                           &both[k]->rope.factor, &both[k]->rope.low,   &both[k]->rope.high};
+        double *reals[] = {
+            &both[k]->norm_eps,         &both[k]->rope.theta,    &both[k]->rope.share,
+            &both[k]->rope.factor,      &both[k]->rope.low,      &both[k]->rope.high,
+            &both[k]->rope.local_theta, &both[k]->attention_cap, &both[k]->logit_cap};
         for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) *reals[i] = (float)*reals[i];
     }
     b->init_std = a->init_std;

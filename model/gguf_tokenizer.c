@@ -144,21 +144,10 @@ static void put_id(model_gguf_list *l, const char *key, int64_t id, int64_t othe
 
 static void put_fim(model_gguf_list *l, const hpc_tokenizer *t, int64_t vocab)
 {
-    static const struct {
-        const char *key;
-        hpc_special special;
-    } known[] = {
-        {"tokenizer.ggml.fim_pre_token_id", HPC_SPECIAL_FIM_PREFIX},
-        {"tokenizer.ggml.fim_suf_token_id", HPC_SPECIAL_FIM_SUFFIX},
-        {"tokenizer.ggml.fim_mid_token_id", HPC_SPECIAL_FIM_MIDDLE},
-        {"tokenizer.ggml.fim_pad_token_id", HPC_SPECIAL_FIM_PAD},
-        {"tokenizer.ggml.fim_rep_token_id", HPC_SPECIAL_REPOSITORY},
-        {"tokenizer.ggml.fim_sep_token_id", HPC_SPECIAL_FILE},
-    };
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    for (const model_mark_key *k = model_mark_keys; k->key; k++) {
         int32_t id;
-        hpc_tokenizer_special_name(t, known[k].special, &id);
-        if (id < vocab) put_id(l, known[k].key, id, -1);
+        hpc_tokenizer_special_name(t, k->special, &id);
+        if (id < vocab) put_id(l, k->key, id, -1);
     }
 }
 

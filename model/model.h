@@ -1,6 +1,6 @@
 /*
- * model.h: transformer configurations, their tensors, their containers (safetensors, GGUF) and
- * model directories.
+ * model.h: transformer configurations, their tensors and model directories. container.h has the
+ * file formats.
  *
  * A configuration describes an architecture. A family of models is a table of names and has no
  * code. One table of tensors defines names, initial values, weight decay, sharding and stored
@@ -9,6 +9,7 @@
 #ifndef HPC_MODEL_H
 #define HPC_MODEL_H
 
+#include "model/container.h"
 #include "runtime/program/op/op.h"
 
 #ifdef __cplusplus
@@ -23,8 +24,19 @@ typedef enum hpc_rope_scaling {
     HPC_ROPE_LLAMA3,
     HPC_ROPE_YARN
 } hpc_rope_scaling;
+typedef enum hpc_norm_place {
+    HPC_NORM_BEFORE, /* x + layer(norm(x)) */
+    HPC_NORM_AFTER,  /* x + norm(layer(x)) */
+    HPC_NORM_AROUND  /* x + norm'(layer(norm(x))) */
+} hpc_norm_place;
+typedef enum hpc_qk_norm {
+    HPC_QK_PLAIN,
+    HPC_QK_BY_HEAD, /* RMS norms of each head of q and of k, with shared weights */
+    HPC_QK_WHOLE    /* RMS norms of all of q and all of k */
+} hpc_qk_norm;
 typedef struct hpc_rope_config {
     double theta, share;      /* share: fraction of a head's elements that are rotated */
+    double local_theta;       /* base in layers with a window, unscaled; 0: as in the others */
     int scaling;              /* hpc_rope_scaling */
     double factor, low, high; /* LINEAR: factor. LLAMA3: all three. YARN: factor; low and high are
                                  beta_slow (1) and beta_fast (32) */
@@ -37,11 +49,14 @@ typedef enum hpc_head_kind {
     HPC_HEAD_PAIRS    /* class of each pair of sequences, read at both last tokens concatenated */
 } hpc_head_kind;
 /* Low-rank adapters: w x + (alpha / rank) B A x for each targeted part. Rank 0 means no adapters.
- * With adapters, only they and the class head are trained. */
+ * With adapters, only they, the rows of `token` and the class head are trained. */
+enum { HPC_ADAPTER_TOKENS = 64 };
 typedef struct hpc_adapter_config {
     int64_t rank;
     double alpha;
     uint32_t targets; /* set of 1 << hpc_part */
+    int64_t token_n;  /* tokens whose rows of the embedding and of an untied head are trained, as */
+    int32_t token[HPC_ADAPTER_TOKENS]; /* changes of the base's rows; ascending */
 } hpc_adapter_config;
 
 enum { HPC_FAMILY_NAME = 16 };
@@ -51,11 +66,19 @@ typedef struct hpc_model_config {
     int64_t positions;                                             /* longest supported sequence */
     int norm; /* hpc_norm_kind; LAYER has biases */
     double norm_eps;
-    int position; /* hpc_position_kind */
+    int norm_place, qk_norm; /* hpc_norm_place, hpc_qk_norm; other than 0: for RMS only */
+    int position;            /* hpc_position_kind */
     hpc_rope_config rope;
     int64_t window; /* attention window; 0: all earlier tokens */
-    int act;        /* hpc_act */
-    bool gated;     /* down(act(gate x) * up x), else down(act(up x)) */
+    /* Of every so many layers, the last one has no window, and no rotary positions. 0: all alike */
+    int64_t window_period, rope_period;
+    /* Factors of embeddings, of attention scores (0: 1/sqrt(head_dim)), of what a layer adds to the
+     * residual stream, and of logits. 0: 1 */
+    double embed_scale, attention_scale, residual_scale, logit_scale;
+    /* Bounds of scores and logits: cap tanh(x / cap). 0: none */
+    double attention_cap, logit_cap;
+    int act;    /* hpc_act */
+    bool gated; /* down(act(gate x) * up x), else down(act(up x)) */
     bool qkv_bias, out_bias, mlp_bias;
     bool parallel;  /* x + attention(norm x) + mlp(norm' x) */
     bool tied;      /* the head is the embedding */
@@ -110,6 +133,11 @@ typedef enum hpc_part { /* a bias follows its weight */
                         HPC_PART_NORM_BIAS,
                         HPC_PART_HEAD,
                         HPC_PART_CLASSES, /* the class head */
+                        /* Added later: the numbers of parts select initial values. RMS only */
+                        HPC_PART_Q_NORM,
+                        HPC_PART_K_NORM,
+                        HPC_PART_NORM1_AFTER, /* after attention */
+                        HPC_PART_NORM2_AFTER, /* after the MLP */
                         HPC_PART_N
 } hpc_part;
 typedef enum hpc_role {
@@ -125,7 +153,7 @@ typedef struct hpc_model_tensor {
     char name[HPC_TENSOR_NAME]; /* "model.layers.3.self_attn.q_proj.weight": our names are those of
                                    Llama */
     int part, block;            /* block -1: outside the blocks */
-    int adapter;                /* 0: the tensor itself, 1: its A, 2: its B */
+    int adapter;                /* 0: the tensor itself, 1: its A, 2: its B, 3: changes of rows */
     int role;
     int rank;
     int64_t extent[2];
@@ -138,6 +166,7 @@ typedef struct hpc_model_tensor {
      * vocabulary (embedding, head) is split over both, rows outermost. */
     int8_t row, col;
 } hpc_model_tensor;
+enum { HPC_ADAPTER_KINDS = 4 }; /* values of `adapter` */
 /* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
 /* Initial values [first, first + n). The random stream depends on seed, part, block and adapter
@@ -146,78 +175,11 @@ void hpc_model_init(float *out, const hpc_model_tensor *t, int64_t first, int64_
 /* Number of rotary frequencies: head_dim * share / 2; 0 with learned positions. */
 int64_t hpc_rope_frequencies_n(const hpc_model_config *c);
 void hpc_rope_frequencies(float *out, const hpc_model_config *c);
+void hpc_rope_local_frequencies(float *out, const hpc_model_config *c); /* with local_theta */
+/* Of a layer: its window, and whether it rotates q and k. */
+int64_t hpc_model_config_window(const hpc_model_config *c, int64_t layer);
+bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer);
 double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaRN's, else 1 */
-
-/* ---- containers ----------------------------------------------------------------------- */
-/* safetensors: a JSON header, then data. The file is untrusted. Opening checks that the header has
- * at most 100 MB, ranges lie inside the file without overlaps, gaps or trailing bytes, names are
- * unique, and sizes match the shapes. */
-typedef struct hpc_safetensors hpc_safetensors;
-typedef struct hpc_stored_tensor {
-    const char *name;
-    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, F8_E4M3, and blocks from GGUF. For other
-                        types, _at and _find return an error */
-    int rank;        /* at most 8 */
-    int64_t extent[8];
-    const void *data; /* mapped; NULL in a list to write */
-    size_t bytes;
-} hpc_stored_tensor;
-int hpc_safetensors_open(hpc_safetensors **out, const char *path);
-void hpc_safetensors_close(hpc_safetensors *s);
-int64_t hpc_safetensors_n(const hpc_safetensors *s);
-/* A metadata value; NULL: the key is absent. */
-const char *hpc_safetensors_says(const hpc_safetensors *s, const char *key);
-int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t i);
-/* A missing tensor is HPC_E_FORMAT; the message names tensor and file. */
-int hpc_safetensors_find(hpc_stored_tensor *out, const hpc_safetensors *s, const char *name);
-/* Replaces `path` atomically. `data` writes the bytes of tensor i with hpc_file_write, called in
- * list order. metadata: name, value, ..., NULL. */
-int hpc_safetensors_save(const char *path, const hpc_stored_tensor *list, int64_t n,
-                         const char *const *metadata,
-                         int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
-
-/* GGUF, version 2 or 3, little-endian: key/value pairs, tensor descriptions, data. The file is
- * untrusted. Opening checks that keys (at most 65535 bytes) and names (at most 127) are printable
- * ASCII and unique, lists are not nested, and the alignment is a power of two from 8 to 65536.
- * Tensors have at most 4 extents. Their data is aligned, in order, and leaves no other gaps or
- * trailing bytes. Any part of a split model opens all its parts, which must be in one folder. */
-typedef struct hpc_gguf hpc_gguf;
-typedef enum hpc_gguf_kind { /* numbered as in the file */
-                             HPC_GGUF_U8,
-                             HPC_GGUF_I8,
-                             HPC_GGUF_U16,
-                             HPC_GGUF_I16,
-                             HPC_GGUF_U32,
-                             HPC_GGUF_I32,
-                             HPC_GGUF_F32,
-                             HPC_GGUF_BOOL,
-                             HPC_GGUF_TEXT,
-                             HPC_GGUF_LIST,
-                             HPC_GGUF_U64,
-                             HPC_GGUF_I64,
-                             HPC_GGUF_F64,
-                             HPC_GGUF_KIND_N
-} hpc_gguf_kind;
-typedef struct hpc_gguf_value {
-    const char *key;
-    int kind, item;   /* hpc_gguf_kind; item: element type of a list */
-    int64_t n;        /* number of list elements */
-    const void *data; /* unaligned, not NUL-terminated: a number, a string, or packed list elements;
-                         each string of a list follows its u64 length */
-    size_t bytes;
-} hpc_gguf_value;
-int hpc_gguf_open(hpc_gguf **out, const char *path);
-void hpc_gguf_close(hpc_gguf *g);
-const hpc_gguf_value *hpc_gguf_get(const hpc_gguf *g, const char *key); /* NULL: absent */
-const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i);  /* NULL after the end */
-int64_t hpc_gguf_n(const hpc_gguf *g);                                  /* number of tensors */
-int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as for safetensors */
-int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name);
-/* Replaces `path` atomically, like hpc_safetensors_save. Writes version 3 and adds the key for
- * alignment 32. */
-int hpc_gguf_save(const char *path, const hpc_gguf_value *value, int64_t values,
-                  const hpc_stored_tensor *list, int64_t n,
-                  int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
 
 /* ---- models: a directory, or a FILE.gguf ----------------------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */

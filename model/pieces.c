@@ -97,31 +97,58 @@ out:
     return rc;
 }
 
-/* Copies one of our tensors to its place in the stored tensor. */
-static void put(float *stored, const model_stored *s, int slot, const float *ours, int64_t rows,
-                int64_t cols)
+/* Adds the changes of the rows of trained tokens. */
+static int merge_rows(float *w, const model_pieces *v, const hpc_model_tensor *t)
 {
-    model_stored to = *s;
-    to.slot = slot;
+    hpc_model_tensor rows;
+    float *x = NULL;
+    int rc = HPC_OK;
+    if (!model_tensor_at(&rows, v->c, t->part, t->block, 3)) return HPC_OK;
+    x = hpc_alloc((size_t)model_tensor_n(&rows), sizeof *x);
+    if (!x) TRY(HPC_E_NOMEM);
+    TRY(v->read(x, &rows, v->user));
+    for (int64_t r = 0; r < rows.extent[0]; r++)
+        for (int64_t k = 0; k < rows.extent[1]; k++)
+            w[v->c->adapter.token[r] * rows.extent[1] + k] += x[r * rows.extent[1] + k];
+out:
+    hpc_free(x);
+    return rc;
+}
+
+/* Copies one of our tensors to its place in the stored tensor. */
+static void put(float *stored, const model_stored *s, const float *ours, int64_t rows, int64_t cols)
+{
     for (int64_t r = 0; r < rows; r++) {
-        int64_t at = model_stored_row(&to, r);
+        int64_t at = model_stored_row(s, r);
         for (int64_t k = 0; k < cols; k++)
-            stored[s->transposed ? k * rows * s->slots + at : at * cols + k] = ours[r * cols + k];
+            stored[s->transposed ? k * s->total + at : at * cols + k] =
+                ours[r * cols + k] - s->shift;
     }
+}
+
+static int64_t largest_of(const model_piece *p)
+{
+    int64_t most = 0;
+    for (int slot = 0; slot < p->s.slots; slot++)
+        if (model_tensor_n(&p->t[slot]) > most) most = model_tensor_n(&p->t[slot]);
+    return most;
 }
 
 static int fill(float *stored, const model_pieces *v, const model_piece *p)
 {
-    bool as_it_is = p->s.slots == 1 && !p->s.transposed && !p->s.paired;
-    float *ours = as_it_is ? stored : hpc_alloc((size_t)model_tensor_n(&p->t[0]), sizeof *ours);
+    bool as_it_is = p->s.slots == 1 && !p->s.transposed && !p->s.paired && p->s.shift == 0;
+    float *ours = as_it_is ? stored : hpc_alloc((size_t)largest_of(p), sizeof *ours);
+    model_stored s;
     int rc = ours ? HPC_OK : HPC_E_NOMEM;
     if (rc < 0) return rc;
     for (int slot = 0; slot < p->s.slots; slot++) {
         const hpc_model_tensor *t = &p->t[slot];
         TRY(v->read(ours, t, v->user));
         TRY(merge(ours, v, t));
-        if (!as_it_is)
-            put(stored, &p->s, slot, ours, t->extent[0], t->rank == 2 ? t->extent[1] : 1);
+        TRY(merge_rows(ours, v, t));
+        if (as_it_is) continue;
+        TRY(model_stored_of(&s, v->f, v->c, t));
+        put(stored, &s, ours, t->extent[0], t->rank == 2 ? t->extent[1] : 1);
     }
 out:
     if (!as_it_is) hpc_free(ours);

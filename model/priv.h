@@ -5,6 +5,7 @@
 #define HPC_MODEL_PRIV_H
 
 #include "model/emit.h"
+#include "model/family.h"
 #include "model/packed.h"
 #include "model/tokenizer.h"
 
@@ -31,6 +32,7 @@ typedef struct model_emitter {
     bool sequence;  /* as in hpc_model_emission */
     int64_t kv_heads;
     bool again;                      /* the program already has the parameters */
+    const hpc_model_emission *o;     /* NULL with `serve` */
     int block;                       /* current block, or -1 */
     const hpc_serve_emission *serve; /* NULL: training program */
     const hpc_serve_io *served;
@@ -38,9 +40,13 @@ typedef struct model_emitter {
 /* Adds the parameter to the program; HPC_NONE if the configuration does not have it. */
 hpc_value model_param(const model_emitter *m, int part, int adapter);
 hpc_value model_norm(const model_emitter *m, int part, hpc_value x);
+hpc_value model_scaled(const model_emitter *m, hpc_value x, double scale); /* 0: by 1 */
 /* Dropout. Site 0 is the embedding; block b has sites 2 b + 1 and 2 b + 2. */
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x);
 hpc_value model_block(model_emitter *m, int block, hpc_value x);
+/* The state of local frequencies; NONE if the configuration has none. */
+hpc_value model_local_frequencies(hpc_program *p, const hpc_model_config *c);
+hpc_value model_capped(const model_emitter *m, hpc_value logits);
 hpc_value model_head(const model_emitter *m,
                      hpc_value x); /* logits, with a head that is not tied */
 
@@ -49,89 +55,6 @@ hpc_value model_serve_weight(const model_emitter *m, int part);
 /* Writes the new keys and values to the cache; q attends to the whole sequence. */
 hpc_value model_serve_attention(const model_emitter *m, hpc_value q, hpc_value k, hpc_value v,
                                 hpc_attention_attr attr);
-
-/* ---- families (family.c) -------------------------------------------------------------------- */
-typedef enum model_key_kind {
-    MODEL_KEY_INT, /* null: 0 */
-    MODEL_KEY_REAL,
-    MODEL_KEY_BOOL,
-    MODEL_KEY_ACT,
-    MODEL_KEY_ALIAS, /* an integer that repeats another key for readers that require it; not read */
-    MODEL_KEY_ZERO   /* written as 0 and not read: dropout, which defaults to 0.1 there */
-} model_key_kind;
-enum { MODEL_REQUIRED = -2 }; /* as a fallback: the key is required */
-/* A key of config.json and the member that it sets. A key may have several rows. */
-typedef struct model_key {
-    const char *name; /* NULL ends a list */
-    model_key_kind kind;
-    size_t offset;
-    double fallback; /* value if the key is absent */
-} model_key;
-typedef enum model_fusion {
-    MODEL_APART,
-    MODEL_FUSED,      /* Q, K and V stacked in one tensor */
-    MODEL_INTERLEAVED /* Q, K and V stacked within each head */
-} model_fusion;
-typedef struct model_family {
-    const char *name;         /* also model_type */
-    const char *architecture; /* "Llama", of "LlamaForCausalLM" */
-    const char *causal;       /* "ForCausalLM", of the same */
-    const char *prefix;       /* of all names except heads; a file may omit it */
-    const char *block;        /* before a block's number */
-    const char *const *part;  /* names by hpc_part; parts of a fused tensor share its name */
-    model_fusion fusion;
-    bool transposed;         /* matrices are stored as [in,out] */
-    bool paired;             /* the rows of Q and K that are rotated together are adjacent */
-    bool windowed;           /* sliding_window counts only with use_sliding_window */
-    hpc_model_config preset; /* values that have no key */
-    const model_key *key;
-} model_family;
-extern const model_family *const model_families[];       /* ends with NULL */
-const model_family *model_family_find(const char *name); /* NULL: unknown */
-/* How one of our tensors is stored: our row r is row model_stored_row(r) of the stored tensor, or
- * that column of a transposed one. */
-typedef struct model_stored {
-    char name[HPC_TENSOR_NAME + 32];
-    size_t prefix_n; /* length of the name's optional prefix */
-    int rank;
-    int64_t extent[2];
-    bool transposed;
-    int64_t slots, slot, run;
-    int64_t paired; /* rows of a head that interleaves its two halves; 0: not interleaved */
-} model_stored;
-static inline int64_t model_stored_row(const model_stored *s, int64_t r)
-{
-    int64_t half = s->paired / 2;
-    if (half) r = r - r % s->paired + r % half * 2 + r % s->paired / half;
-    return r / s->run * s->run * s->slots + s->slot * s->run + r % s->run;
-}
-int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
-                    const hpc_model_tensor *t);
-/* One of our tensors in its file (weights.c). Rows [first, first + n) are read by weights_read.c,
- * from any number of threads. */
-typedef struct model_source {
-    model_stored s;
-    hpc_stored_tensor t;
-    const hpc_file_view *view; /* the file that holds t */
-    int64_t rows, cols;        /* in our layout; cols 1: a vector */
-    const uint8_t *delta;      /* differences to add when reading, or NULL */
-    hpc_stored_tensor scale;   /* of blocks of f8_e4m3; data NULL: none */
-    int64_t scale_block[2];    /* rows and columns that one scale multiplies */
-    bool vector;               /* `delta` belongs to a vector */
-} model_source;
-int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t);
-void model_source_read(float *out, const model_source *s, int64_t first, int64_t n);
-/* model_source_copy copies rows in their stored type, blocks included; not for transposed tensors
- * (asserted). model_source_rows returns their address, or NULL if they are not contiguous in our
- * order. */
-void model_source_copy(void *out, const model_source *s, int64_t first, int64_t n);
-/* HPC_E_FORMAT if the factor of a block in these rows is not finite. */
-int model_source_check(const model_source *s, int64_t first, int64_t n);
-const void *model_source_rows(const model_source *s, int64_t first, int64_t n);
-/* Lets the kernel drop the pages of rows that have been read; of a transposed tensor, all pages. */
-void model_source_drop(const model_source *s, int64_t first, int64_t n);
-/* Is it a tensor that readers ignore? Old versions stored masks and tables. */
-bool model_is_buffer(const char *name);
 
 /* ---- stored tensors (pieces.c) --------------------------------------------------------------- */
 typedef struct model_piece { /* a stored tensor */
@@ -200,7 +123,12 @@ int model_gguf_header(hpc_buf *out, size_t *file_bytes, const char *path,
 /* ---- GGUF's architectures (gguf_family.c), keys (gguf_config.c) and tokenizers -------------- */
 #define MODEL_GGUF_DIVISORS                                                                        \
     "rope_freqs.weight" /* divisors of frequencies: GGUF's form of Llama 3's scaling */
-typedef enum model_bias { MODEL_BIAS_ANY, MODEL_BIAS_QKV, MODEL_BIAS_ALL } model_bias;
+typedef enum model_bias {
+    MODEL_BIAS_ANY,
+    MODEL_BIAS_QKV,
+    MODEL_BIAS_ALL,
+    MODEL_BIAS_NONE
+} model_bias;
 typedef struct model_gguf_arch {
     const char *name;
     const char *family;   /* our family name */
@@ -209,9 +137,16 @@ typedef struct model_gguf_arch {
     model_bias biases;    /* biases that readers accept */
     bool own_head;        /* never tied; a key gives use_parallel_residual */
     bool square;          /* heads * head_dim must equal hidden */
-    model_family names;   /* only the members that describe storage */
+    bool factors;         /* keys give embed_scale, residual_scale, attention_scale, logit_scale */
+    bool caps;            /* keys give attention_cap and logit_cap */
+    bool tied;            /* the head is always the embedding */
+    int64_t window_period, rope_period; /* values that readers assume without a key */
+    int64_t wide_layers; /* models of so many layers scale scores by 1/sqrt(hidden/heads) */
+    double local_theta;  /* rope.local_theta, unless a key gives it */
+    model_family names;  /* only the members that describe storage */
 } model_gguf_arch;
 const model_gguf_arch *model_gguf_arch_find(const char *name); /* NULL: unknown */
+void model_gguf_archs(char *out, size_t room);                 /* all names, for messages */
 const model_gguf_arch *model_gguf_arch_of(const char *family); /* the same by our family */
 bool model_is_gguf(const char *path);                          /* by the suffix ".gguf" */
 int model_gguf_config_read(hpc_model_config *out, const hpc_gguf *g);
@@ -280,6 +215,13 @@ void model_tokens_release(model_tokens *k);
 /* Overwrites *s with the tokens and flags in the keys; an absent key has llama.cpp's default for
  * kind llama. */
 int model_gguf_specials(hpc_tokenizer_special *s, const hpc_gguf *g);
+typedef struct model_mark_key {
+    const char *key, *old; /* old: an earlier name, or NULL. NULL ends the list */
+    hpc_special special;
+} model_mark_key;
+extern const model_mark_key model_mark_keys[];
+/* Sets the marks that the keys name; others keep their names. */
+int model_gguf_marks(hpc_tokenizer *t, const hpc_gguf *g);
 enum { MODEL_PRE_NAMES = 12, MODEL_PRE_STEPS = 8 }; /* terminators included */
 typedef struct model_pre {
     const char *names[MODEL_PRE_NAMES];

@@ -53,6 +53,13 @@ void hpc_rope_frequencies(float *out, const hpc_model_config *c)
     }
 }
 
+void hpc_rope_local_frequencies(float *out, const hpc_model_config *c)
+{
+    int64_t d = turned(c);
+    for (int64_t i = 0; i < d / 2; i++)
+        out[i] = (float)pow(c->rope.local_theta, -2.0 * (double)i / (double)d);
+}
+
 int64_t hpc_rope_frequencies_n(const hpc_model_config *c)
 {
     return c->position == HPC_ROTARY ? turned(c) / 2 : 0;

@@ -93,6 +93,7 @@ static void make_inputs(hpc_serve_io *io, hpc_program *p, const hpc_model_config
     io->freq = freq_n == 0
                    ? HPC_NONE
                    : hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
+    io->local_freq = model_local_frequencies(p, c);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -139,11 +140,12 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
     int rc = check_emission(&own, e);
     if (rc < 0) return rc;
     make_inputs(io, p, &own, e);
-    hpc_model_io as_training = {.pos = io->pos, .freq = io->freq, .start = io->start};
+    hpc_model_io as_training = {
+        .pos = io->pos, .freq = io->freq, .local_freq = io->local_freq, .start = io->start};
     model_emitter m = {
         .p = p, .c = &own, .io = &as_training, .block = -1, .serve = e, .served = io};
     io->decode = hpc_program_segment(p, HPC_DECODE, 0);
-    hpc_value x = rows_of(&m, HPC_PART_EMBED, io->tokens);
+    hpc_value x = model_scaled(&m, rows_of(&m, HPC_PART_EMBED, io->tokens), own.embed_scale);
     if (own.position == HPC_LEARNED)
         x = hpc_binary(p, HPC_ADD, x, rows_of(&m, HPC_PART_POSITIONS, io->pos));
     for (int64_t k = 0; k < own.layers; k++) x = model_block(&m, (int)k, x);

@@ -36,6 +36,7 @@ typedef struct hpc_serve_io {
     hpc_value len, pages;            /* i32[S], [S,pages]: total tokens, and their pages */
     hpc_value output, output_n;      /* i32[R]: tokens to compute logits for */
     hpc_value freq;                  /* rotary frequencies, state; NONE with learned ones */
+    hpc_value local_freq;            /* the same as in emit.h */
     hpc_value logits;                /* [R,vocab], kept */
 } hpc_serve_io;
 
@@ -54,6 +55,9 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t);
 /* Type to hold a matrix of w in when `d` is requested: hpc_serve_dtype, or the stored type for
  * HPC_DTYPE_N. If rows are not whole blocks of that type, q8_0; if not of q8_0, f16. */
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d);
+/* The type in which training can keep a frozen matrix instead of in `model`: that of its file, or
+ * the one that holds it, if that is smaller and has the same values; otherwise `model`. */
+hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype model);
 /* Like hpc_serve_pack, from a file; copies bytes unchanged if the types agree. HPC_E_FORMAT: the
  * scale of a block is not finite. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,

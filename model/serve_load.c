@@ -150,6 +150,19 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
     return s.s.transposed ? HPC_F32 : hpc_dtype_get(s.t.dtype)->held;
 }
 
+hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype model)
+{
+    model_source s;
+    if (model_source_of(&s, w, t) < 0) {
+        hpc_error_clear();
+        return model;
+    }
+    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype), *held = hpc_dtype_get(stored->held);
+    bool same = stored->lossless && !s.delta && !s.s.transposed && t->extent[1] % held->block == 0;
+    bool smaller = held->block_bytes < (size_t)held->block * hpc_dtype_get(model)->block_bytes;
+    return same && smaller ? stored->held : model;
+}
+
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)
 {
     d = d == HPC_DTYPE_N ? hpc_serve_stored(w, t) : hpc_serve_dtype(t, d);
@@ -227,13 +240,18 @@ static int add(loading *l, const hpc_model_tensor *t)
 
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c)
 {
-    hpc_value v = hpc_program_find(p, "rope.freq");
+    hpc_value v = hpc_program_find(p, "rope.freq"), local = hpc_program_find(p, "rope.local_freq");
     int64_t n = hpc_rope_frequencies_n(c);
+    int rc = HPC_OK;
     if (n == 0) return HPC_OK;
     float *x = hpc_alloc((size_t)n, sizeof *x);
     if (!x) return HPC_E_NOMEM;
     hpc_rope_frequencies(x, c);
-    int rc = hpc_exec_write(e, 0, v, x, (size_t)n * sizeof *x);
+    TRY(hpc_exec_write(e, 0, v, x, (size_t)n * sizeof *x));
+    if (local < 0) goto out;
+    hpc_rope_local_frequencies(x, c);
+    TRY(hpc_exec_write(e, 0, local, x, (size_t)n * sizeof *x));
+out:
     hpc_free(x);
     return rc;
 }

@@ -10,11 +10,24 @@
 #include "model/priv.h"
 
 /* Extents as symbols, so that a row holds for every configuration. */
-typedef enum symbol { NONE, HIDDEN, WIDTH, KV, FFN, VOCAB, POSITIONS, CLASSES, POOLED } symbol;
+typedef enum symbol {
+    NONE,
+    HIDDEN,
+    WIDTH,
+    KV,
+    FFN,
+    VOCAB,
+    POSITIONS,
+    CLASSES,
+    POOLED,
+    Q_NORMED, /* what a norm of q covers */
+    K_NORMED
+} symbol;
 
 static int64_t extent_of(const hpc_model_config *c, symbol s)
 {
     int64_t d = hpc_model_config_head_dim(c);
+    bool whole = c->qk_norm == HPC_QK_WHOLE;
     switch (s) {
     case HIDDEN: return c->hidden;
     case WIDTH: return c->heads * d;
@@ -24,6 +37,8 @@ static int64_t extent_of(const hpc_model_config *c, symbol s)
     case POSITIONS: return c->positions;
     case CLASSES: return c->classes;
     case POOLED: return c->head == HPC_HEAD_PAIRS ? 2 * c->hidden : c->hidden;
+    case Q_NORMED: return whole ? c->heads * d : d;
+    case K_NORMED: return whole ? c->kv_heads * d : d;
     case NONE: break;
     }
     return 0;
@@ -36,6 +51,18 @@ static bool always(const hpc_model_config *c)
 static bool learned(const hpc_model_config *c)
 {
     return c->position == HPC_LEARNED;
+}
+static bool before(const hpc_model_config *c)
+{
+    return c->norm_place != HPC_NORM_AFTER;
+}
+static bool after(const hpc_model_config *c)
+{
+    return c->norm_place != HPC_NORM_BEFORE;
+}
+static bool qk_norm(const hpc_model_config *c)
+{
+    return c->qk_norm != HPC_QK_PLAIN;
 }
 static bool layer_norm(const hpc_model_config *c)
 {
@@ -91,7 +118,7 @@ static const row rows[HPC_PART_N] = {
     [HPC_PART_POSITIONS] = {"model.embed_positions.weight", false, HPC_ROLE_EMBEDDING,
                             {POSITIONS, HIDDEN}, learned, HPC_INIT_NORMAL, TABLE},
     [HPC_PART_NORM1] = {"input_layernorm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
-                        always, HPC_INIT_ONE, STREAM},
+                        before, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM1_BIAS] = {"input_layernorm.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
                              layer_norm, HPC_INIT_ZERO, STREAM},
     [HPC_PART_Q] = {"self_attn.q_proj.weight", true, HPC_ROLE_MATRIX, {WIDTH, HIDDEN},
@@ -111,7 +138,7 @@ static const row rows[HPC_PART_N] = {
     [HPC_PART_O_BIAS] = {"self_attn.o_proj.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
                          out_bias, HPC_INIT_ZERO, TRANSPOSED},
     [HPC_PART_NORM2] = {"post_attention_layernorm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
-                        always, HPC_INIT_ONE, STREAM},
+                        before, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM2_BIAS] = {"post_attention_layernorm.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
                              layer_norm, HPC_INIT_ZERO, STREAM},
     [HPC_PART_GATE] = {"mlp.gate_proj.weight", true, HPC_ROLE_MATRIX, {FFN, HIDDEN},
@@ -134,6 +161,14 @@ static const row rows[HPC_PART_N] = {
                        own_head, HPC_INIT_NORMAL, WORDS},
     [HPC_PART_CLASSES] = {"score.weight", false, HPC_ROLE_HEAD, {CLASSES, POOLED},
                           class_head, HPC_INIT_NORMAL, WHOLE},
+    [HPC_PART_Q_NORM] = {"self_attn.q_norm.weight", true, HPC_ROLE_NORM, {Q_NORMED, NONE},
+                         qk_norm, HPC_INIT_ONE, NORMAL},
+    [HPC_PART_K_NORM] = {"self_attn.k_norm.weight", true, HPC_ROLE_NORM, {K_NORMED, NONE},
+                         qk_norm, HPC_INIT_ONE, NORMAL},
+    [HPC_PART_NORM1_AFTER] = {"self_attn.after_norm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
+                              after, HPC_INIT_ONE, STREAM},
+    [HPC_PART_NORM2_AFTER] = {"mlp.after_norm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
+                              after, HPC_INIT_ONE, STREAM},
 };
 /* clang-format on */
 
@@ -149,7 +184,8 @@ const char *model_part_name(int part)
 
 static void set_name(hpc_model_tensor *t, const row *r)
 {
-    static const char *const tail[] = {"", ".lora_A.weight", ".lora_B.weight"};
+    static const char *const tail[HPC_ADAPTER_KINDS] = {"", ".lora_A.weight", ".lora_B.weight",
+                                                        ".lora_rows.weight"};
     char block[32] = "";
     size_t n = strlen(r->name);
     if (t->adapter) n -= strlen(".weight");
@@ -166,6 +202,24 @@ static void set_split(hpc_model_tensor *t, split s)
     if (s == TRANSPOSED || s == STREAM) t->col = 0;
     if (s == NORMAL && t->rank == 2) t->col = 1;
     if (s == TRANSPOSED && t->rank == 2) t->row = 1;
+}
+
+/* The changes of some rows start as 0 and do not decay. */
+static void adapt_rows(hpc_model_tensor *t, const hpc_model_config *c)
+{
+    t->extent[0] = c->adapter.token_n;
+    t->init = HPC_INIT_ZERO;
+    t->std = 0;
+    t->decay = false;
+    t->row = t->col = -1;
+}
+
+static bool has_adapter(const hpc_model_config *c, int part, int adapter)
+{
+    const hpc_adapter_config *a = &c->adapter;
+    if (a->rank == 0) return false;
+    if (adapter == 3) return a->token_n > 0 && rows[part].split == WORDS;
+    return rows[part].role == HPC_ROLE_MATRIX && a->targets >> part & 1;
 }
 
 /* A is [rank,in], B [out,rank]. B starts as 0, so the adapted model starts as its base. A has the
@@ -187,8 +241,7 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
     const row *r = &rows[part];
     bool adapters = c->adapter.rank > 0;
     if (!r->present(c)) return false;
-    if (adapter && (r->role != HPC_ROLE_MATRIX || !adapters || !(c->adapter.targets & 1u << part)))
-        return false;
+    if (adapter && !has_adapter(c, part, adapter)) return false;
     *out = (hpc_model_tensor){.part = part,
                               .block = block,
                               .adapter = adapter,
@@ -201,9 +254,14 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
         out->std /= sqrt(2.0 * (double)c->layers);
     out->decay = out->rank == 2;
     out->trainable = !adapters || adapter || part == HPC_PART_CLASSES;
-    set_split(out, r->split);
+    bool of_heads = c->qk_norm == HPC_QK_BY_HEAD &&
+                    (part == HPC_PART_Q_NORM || part == HPC_PART_K_NORM); /* all share it */
+    set_split(out, of_heads ? WHOLE : r->split);
     set_name(out, r);
-    if (adapter) adapt(out, c);
+    if (adapter == 3)
+        adapt_rows(out, c);
+    else if (adapter)
+        adapt(out, c);
     return true;
 }
 
@@ -218,21 +276,29 @@ typedef struct list {
 static void add_part(list *l, int part, int block)
 {
     hpc_model_tensor t;
-    for (int adapter = 0; adapter < 3; adapter++) {
+    for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
         if (!model_tensor_at(&t, l->c, part, block, adapter)) continue;
         if (l->item) l->item[l->n] = t;
         l->n++;
     }
 }
 
-/* Parts are in the order of the forward pass, so those of blocks are one run of the table. */
+/* Parts of a block in the order of the forward pass. */
+static const int8_t in_block[] = {
+    HPC_PART_NORM1,       HPC_PART_NORM1_BIAS, HPC_PART_Q,          HPC_PART_Q_BIAS,
+    HPC_PART_K,           HPC_PART_K_BIAS,     HPC_PART_V,          HPC_PART_V_BIAS,
+    HPC_PART_Q_NORM,      HPC_PART_K_NORM,     HPC_PART_O,          HPC_PART_O_BIAS,
+    HPC_PART_NORM1_AFTER, HPC_PART_NORM2,      HPC_PART_NORM2_BIAS, HPC_PART_GATE,
+    HPC_PART_GATE_BIAS,   HPC_PART_UP,         HPC_PART_UP_BIAS,    HPC_PART_DOWN,
+    HPC_PART_DOWN_BIAS,   HPC_PART_NORM2_AFTER};
+
 static void add_all(list *l)
 {
     l->n = 0;
     for (int part = 0; part < HPC_PART_NORM1; part++) add_part(l, part, -1);
     for (int64_t b = 0; b < l->c->layers; b++)
-        for (int part = HPC_PART_NORM1; part < HPC_PART_NORM; part++) add_part(l, part, (int)b);
-    for (int part = HPC_PART_NORM; part < HPC_PART_N; part++) add_part(l, part, -1);
+        for (size_t k = 0; k < sizeof in_block; k++) add_part(l, in_block[k], (int)b);
+    for (int part = HPC_PART_NORM; part <= HPC_PART_CLASSES; part++) add_part(l, part, -1);
 }
 
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c)

@@ -95,6 +95,7 @@ static int read_keys(model_tokens *k, const hpc_gguf *g)
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (!hpc_tokenizer_piece(k->t, *ids[i], NULL)) *ids[i] = -1;
     TRY(hpc_tokenizer_set_specials(k->t, &s));
+    TRY(model_gguf_marks(k->t, g));
     k->changed = s.add_begin != own.add_begin || s.add_end != own.add_end;
 out:
     return rc;

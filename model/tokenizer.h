@@ -24,6 +24,11 @@ int hpc_model_tokenizer(hpc_tokenizer **out, const char *model);
  * tokenizer_config.json, plus a tokenizer.json for a SentencePiece model that does not normalise
  * text. */
 int hpc_model_tokenizer_copy(const char *dir, const char *model);
+/* Like hpc_model_tokenizer_copy, with other names for special tokens: each of the n pairs is
+ * "OLD=NEW". HPC_E_ARG: OLD is no special token, NEW exists, or a name is not printable ASCII.
+ * HPC_E_UNSUPPORTED: there is no tokenizer.json. */
+int hpc_model_tokenizer_rename(const char *dir, const char *model, const char *const *pairs,
+                               int64_t n);
 typedef struct hpc_model_tokenizer_options {
     int32_t end;              /* end-of-text token, or -1 */
     bool json;                /* the directory has a tokenizer.json */

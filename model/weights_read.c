@@ -53,7 +53,7 @@ static void read_columns(float *out, const model_source *s, int64_t first, int64
     for (int64_t k = 0; k < s->cols; k++)
         for (int64_t r = 0; r < n; r += PIECE) {
             int64_t m = n - r < PIECE ? n - r : PIECE;
-            int64_t from = (k * s->s.slots + s->s.slot) * s->rows + first + r;
+            int64_t from = k * s->s.total + s->s.base + first + r;
             to_f32(piece, (const uint8_t *)s->t.data + (size_t)from * bytes, s->t.dtype, m);
             for (int64_t i = 0; i < m; i++) out[(r + i) * s->cols + k] = piece[i];
         }
@@ -100,6 +100,7 @@ void model_source_read(float *out, const model_source *s, int64_t first, int64_t
         some = run_from(s, first + r, n - r);
         to_f32(out + r * s->cols, row_at(s, first + r), s->t.dtype, some * s->cols);
     }
+    for (int64_t i = 0; s->s.shift != 0 && i < n * s->cols; i++) out[i] += s->s.shift;
     if (s->scale.data) multiply(out, s, first, n);
     if (s->delta) model_delta_add(out, s, first, n);
 }

@@ -24,7 +24,7 @@ done <"$here/loops.txt" >"$out/list"
 [ -e "$out/corpus/corpus.db" ] ||
     "$hpccoder" corpus harvest -q --list "$out/list" --seed 8 --split 0.08,0.12 --out "$out/corpus"
 [ -e "$out/corpus/loops.db" ] || "$hpccoder" corpus loops -q "$out/corpus" --out "$out/corpus"
-[ -e "$out/pilot/config.json" ] || "$hpccoder" import -q "$here/pilot.gguf" --out "$out/pilot"
+[ -e "$out/pilot/config.json" ] || "$hpccoder" import -q "$here/../share/pilot.gguf" --out "$out/pilot"
 [ -e "$out/loops/train/index.json" ] ||
     "$hpccoder" corpus pack "$out/corpus" -q --task pragma --negatives 2 --tokenizer "$out/pilot" \
         --split all --out "$out/loops"
@@ -33,5 +33,5 @@ done <"$here/loops.txt" >"$out/list"
     --length 1024 --rows 4 --accumulate 2 --steps "$STEPS" --warmup 40 --dtype bf16 \
     --validate-every 60 --validate-batches 75 --save-every 60 --keep 3
 # Only the differences from the pilot are stored: both files must stay in one folder.
-cp "$here/pilot.gguf" "$out/pilot.gguf"
+cp "$here/../share/pilot.gguf" "$out/pilot.gguf"
 "$hpccoder" export "$out/run/model" --to gguf --delta-from "$out/pilot.gguf" --out "$out/pragma.gguf"

@@ -12,6 +12,9 @@
 # HPC_TEST_TIMEOUT  seconds that one program may take (300)
 set -u
 
+# Without a model that the user has installed.
+export XDG_DATA_HOME=/nonexistent
+
 # ---- one program: its log, and one line of counts, in folder $2 ----
 run_one() { # program folder
     name=$(echo "$1" | sed 's,.*/tests/,,')

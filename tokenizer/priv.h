@@ -56,6 +56,10 @@ struct hpc_tokenizer {
     hpc_map *index; /* piece text to id; family->find is the fallback */
     hpc_hash128 hash;
     hpc_tokenizer_special special;
+    struct {
+        const char *name; /* NULL: not set */
+        int32_t id;
+    } mark[HPC_SPECIAL_N];
     void *state; /* the family's */
 };
 

@@ -61,6 +61,18 @@ typedef enum hpc_special {
 } hpc_special;
 /* The model's name of a special token, or else the first known name; *id is -1 if it has none. */
 const char *hpc_tokenizer_special_name(const hpc_tokenizer *t, hpc_special s, int32_t *id);
+/* Sets a special token, whatever its name. Call before the handle is used. An id without a piece is
+ * HPC_E_ARG. */
+int hpc_tokenizer_set_mark(hpc_tokenizer *t, hpc_special s, int32_t id);
+/* Order of a prompt for filling in the middle: the marks P, S and M, the text before the cursor and
+ * the text after it. The order follows from the name of the prefix mark. */
+typedef enum hpc_fim_order {
+    HPC_FIM_NONE,         /* the model has no such marks */
+    HPC_FIM_PREFIX_FIRST, /* P before S after M */
+    HPC_FIM_MIDDLE_LAST,  /* P S after M before: also learned by models of that order */
+    HPC_FIM_SUFFIX_FIRST  /* S after P before M, where M may be absent */
+} hpc_fim_order;
+hpc_fim_order hpc_tokenizer_fim_order(const hpc_tokenizer *t);
 /* Overrides begin, end, pad, add_begin and add_end. Call before the handle is used. An id without a
  * piece is HPC_E_ARG. */
 int hpc_tokenizer_set_specials(hpc_tokenizer *t, const hpc_tokenizer_special *s);

@@ -101,6 +101,9 @@ static int put_model(hpc_json_out *w, const hpc_model_config *c)
     hpc_json_put_int(w, "rank", c->adapter.rank);
     put_exact(w, "alpha", c->adapter.alpha);
     hpc_json_put_int(w, "targets", c->adapter.targets);
+    hpc_json_open(w, "tokens", '[');
+    for (int64_t k = 0; k < c->adapter.token_n; k++) hpc_json_put_int(w, NULL, c->adapter.token[k]);
+    hpc_json_close(w, ']');
     hpc_json_close(w, '}');
 out:
     hpc_json_free(root);

@@ -17,6 +17,19 @@ struct hpc_saved {
     char folder[CHECKPOINT_PATH];
 };
 
+/* The trained tokens; records of older versions have none. */
+static int read_tokens(hpc_adapter_config *out, const hpc_json *list)
+{
+    int64_t id = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < hpc_json_n(list) && k < HPC_ADAPTER_TOKENS; k++) {
+        TRY(hpc_json_int(&id, hpc_json_at(list, k), "token"));
+        out->token[out->token_n++] = (int32_t)id;
+    }
+out:
+    return rc;
+}
+
 static int read_config(hpc_saved *s)
 {
     const hpc_json *model = hpc_json_get(s->record, "model");
@@ -35,6 +48,7 @@ static int read_config(hpc_saved *s)
     TRY(hpc_json_text(&alpha, hpc_json_get(adapter, "alpha"), "alpha"));
     s->model.adapter = (hpc_adapter_config){
         .rank = rank, .alpha = strtod(alpha, NULL), .targets = (uint32_t)targets};
+    TRY(read_tokens(&s->model.adapter, hpc_json_get(adapter, "tokens")));
     TRY(hpc_model_config_check(&s->model));
 out:
     return rc;

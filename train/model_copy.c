@@ -6,10 +6,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/metadata.h"
 #include "model/packed.h"
+#include "model/peft.h"
 #include "model/tokenizer.h"
 #include "train/run.h"
 
@@ -21,11 +23,13 @@ typedef struct copying {
     const hpc_model_copy_options *o;
     hpc_model_config c;
     hpc_weights *w;
+    hpc_peft *peft;           /* adapters to merge; NULL: none */
     hpc_saved *saved;         /* in place of w: it comes out of a checkpoint */
     hpc_json *record;         /* of that run */
     hpc_json *metadata;       /* of the model; NULL: a run */
     hpc_dtype dtype;          /* HPC_DTYPE_N: the stored types */
     hpc_tokenizer *tokenizer; /* NULL: missing, or this program cannot open it */
+    const char *base;         /* of a run: its base model, or NULL */
     const char *words; /* where that lies: from, or as the run's record says; NULL: nowhere */
     bool from_gguf;    /* not a directory */
     hpc_model_copy_form to;
@@ -82,9 +86,10 @@ out:
 static int find_dtype(copying *k)
 {
     int rc = HPC_OK;
+    bool folder = k->to == HPC_MODEL_COPY_FOLDER || k->to == HPC_MODEL_COPY_PEFT;
     k->dtype = k->to == HPC_MODEL_COPY_PACKED ? HPC_DTYPE_N : k->saved ? HPC_F32 : k->c.dtype;
     if (k->o->dtype) TRY(hpc_dtype_find(&k->dtype, k->o->dtype));
-    if (k->to == HPC_MODEL_COPY_FOLDER && hpc_dtype_get(k->dtype)->quantised)
+    if (folder && hpc_dtype_get(k->dtype)->quantised)
         TRY(hpc_fail(HPC_E_ARG,
                      "--dtype %s: only files support it; a directory has f32, bf16 or f16",
                      k->o->dtype));
@@ -181,10 +186,14 @@ static int check_finite(const copying *k, const float *x, const hpc_model_tensor
 static int read_tensor(float *out, const hpc_model_tensor *t, void *user)
 {
     copying *k = user;
-    int rc = k->saved ? hpc_saved_read(out, t, k->saved) : hpc_weights_read(out, k->w, t);
+    int rc;
+    if (k->peft && (t->adapter || hpc_peft_replaces(k->peft, t)))
+        rc = hpc_peft_read(out, k->peft, k->w, t);
+    else
+        rc = k->saved ? hpc_saved_read(out, t, k->saved) : hpc_weights_read(out, k->w, t);
     TRY(rc);
     TRY(check_finite(k, out, t));
-    if (!t->adapter) k->done += elements(t);
+    if ((t->adapter > 0) == (k->to == HPC_MODEL_COPY_PEFT)) k->done += elements(t);
     hpc_progress_update(k->o->progress, k->done, NULL);
 out:
     return rc;
@@ -212,6 +221,38 @@ out:
     return rc;
 }
 
+static int copy_file_of_tokens(copying *k)
+{
+    char **pair = NULL;
+    int64_t n = 0;
+    int rc = HPC_OK;
+    if (k->peft && k->tokenizer) TRY(hpc_peft_names(&pair, &n, k->o->adapter, k->tokenizer));
+    if (n > 0)
+        TRY(hpc_model_tokenizer_rename(k->o->out, k->words, (const char *const *)pair, n));
+    else if (k->tokenizer && (k->from_gguf || k->saved))
+        TRY(hpc_model_tokenizer_copy(k->o->out, k->words));
+out:
+    for (int64_t i = 0; i < n; i++) hpc_free(pair[i]);
+    hpc_free(pair);
+    return rc;
+}
+
+/* Adapters in the format of peft; the tokenizer gives the names of trained tokens. */
+static int copy_peft(copying *k)
+{
+    char *base = k->base ? realpath(k->base, NULL) : NULL;
+    const hpc_peft_options save = {.dtype = k->dtype,
+                                   .base = base ? base : k->base,
+                                   .tokenizer = k->tokenizer,
+                                   .read = read_tensor,
+                                   .user = k};
+    hpc_progress_start(k->o->progress, k->o->label, "parameters", k->params);
+    int rc = hpc_peft_save(k->o->out, &k->c, &save);
+    if (rc >= 0) hpc_progress_end(k->o->progress, k->done);
+    free(base);
+    return rc;
+}
+
 /* config.json is the last file that makes it a model; generation_config.json has more in the source
  * than we know of. */
 static int copy_folder(copying *k)
@@ -234,8 +275,7 @@ static int copy_folder(copying *k)
     TRY(hpc_file_mkdir(k->o->out));
     for (size_t i = 0; !k->saved && i < sizeof beside / sizeof *beside; i++)
         TRY(copy_file(k, beside[i]));
-    if (k->tokenizer && (k->from_gguf || k->saved))
-        TRY(hpc_model_tokenizer_copy(k->o->out, k->words));
+    TRY(copy_file_of_tokens(k));
     if (k->from_gguf) TRY(hpc_model_card_save(k->o->out, k->metadata));
     hpc_progress_start(k->o->progress, k->o->label, "parameters", k->params);
     TRY(hpc_weights_save(k->o->out, &k->c, &save));
@@ -351,7 +391,7 @@ static double bytes_of(const copying *k)
 {
     hpc_file_view view = {0};
     double bytes = 0;
-    if (k->to == HPC_MODEL_COPY_FOLDER)
+    if (k->to == HPC_MODEL_COPY_FOLDER || k->to == HPC_MODEL_COPY_PEFT)
         return (double)k->params * (double)hpc_dtype_get(k->dtype)->block_bytes;
     if (hpc_file_open(&view, k->o->out) >= 0) bytes = (double)view.bytes;
     hpc_file_close(&view);
@@ -365,7 +405,7 @@ static int check_head(const copying *k)
     int64_t n = 0;
     int rc = hpc_model_tensors(&list, &n, &k->c);
     for (int64_t i = 0; i < n && rc >= 0 && k->w; i++)
-        if (!hpc_weights_has(k->w, &list[i]))
+        if (!list[i].adapter && !hpc_weights_has(k->w, &list[i]))
             rc = hpc_fail(HPC_E_FORMAT,
                           "%s: its configuration has a classification head, but %s is missing",
                           k->from, list[i].name);
@@ -381,7 +421,8 @@ static bool is_run(copying *k)
     return path && hpc_file_exists(path);
 }
 
-/* The tokenizer that a run's configuration names, or that lies in the model which it began with. */
+/* The tokenizer and the base model that a run's configuration names, or that lies in the model
+ * which it began with. */
 static int find_words(copying *k)
 {
     static const char *const keys[] = {"tokenizer", "init"};
@@ -390,11 +431,12 @@ static int find_words(copying *k)
     TRY(rc);
     if (!hpc_file_exists(path)) goto out;
     TRY(hpc_json_read(&k->record, path));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && !k->words; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const hpc_json *v = hpc_json_get(k->record, keys[i]);
         if (hpc_json_kind_of(v) != HPC_JSON_TEXT) continue;
         TRY(hpc_json_text(&words, v, keys[i]));
-        if (i == 0 || hpc_run_tokens_there(words)) k->words = words;
+        if (!k->words && (i == 0 || hpc_run_tokens_there(words))) k->words = words;
+        if (i == 1) k->base = k->o->base ? k->o->base : words;
     }
 out:
     return rc;
@@ -414,9 +456,20 @@ out:
     return rc;
 }
 
+static int open_adapter(copying *k)
+{
+    if (!k->o->adapter) return HPC_OK;
+    if (k->to != HPC_MODEL_COPY_FOLDER)
+        return hpc_fail(HPC_E_ARG, "--adapter %s: import it to a folder first, then export that",
+                        k->o->adapter);
+    return hpc_peft_open(&k->peft, k->o->adapter, &k->c);
+}
+
 static int open_model(copying *k)
 {
     int rc;
+    if (k->to == HPC_MODEL_COPY_PEFT)
+        return hpc_fail(HPC_E_ARG, "--to peft: %s is a model, not the folder of a run", k->from);
     if (k->o->step > 0)
         return hpc_fail(HPC_E_ARG, "--step %lld: %s is a model, not the folder of a run",
                         (long long)k->o->step, k->from);
@@ -427,6 +480,7 @@ static int open_model(copying *k)
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));
     TRY(hpc_model_metadata_read(&k->metadata, k->from));
+    TRY(open_adapter(k));
 out:
     return rc;
 }
@@ -439,13 +493,19 @@ static int64_t written_params(const hpc_model_config *c)
     return hpc_model_config_params(&merged);
 }
 
+static int64_t adapter_params(const hpc_model_config *c)
+{
+    return hpc_model_config_params(c) - written_params(c);
+}
+
 static int copy_model(hpc_model_copy_result *out, copying *k)
 {
     static int (*const copy[HPC_MODEL_COPY_FORM_N])(copying *) = {
         [HPC_MODEL_COPY_FOLDER] = copy_folder,
         [HPC_MODEL_COPY_GGUF] = copy_gguf,
-        [HPC_MODEL_COPY_PACKED] = copy_packed};
-    bool folder = k->to == HPC_MODEL_COPY_FOLDER;
+        [HPC_MODEL_COPY_PACKED] = copy_packed,
+        [HPC_MODEL_COPY_PEFT] = copy_peft};
+    bool folder = k->to == HPC_MODEL_COPY_FOLDER || k->to == HPC_MODEL_COPY_PEFT;
     bool began = false;
     int rc = HPC_OK;
     k->from_gguf = is_gguf(k->from);
@@ -453,7 +513,7 @@ static int copy_model(hpc_model_copy_result *out, copying *k)
     TRY(is_run(k) ? open_run(k) : open_model(k));
     TRY(check_head(k));
     TRY(find_dtype(k));
-    k->params = written_params(&k->c);
+    k->params = k->to == HPC_MODEL_COPY_PEFT ? adapter_params(&k->c) : written_params(&k->c);
     TRY(look_at_tokenizer(k));
     began = folder; /* a file is there whole, or not at all */
     TRY(copy[k->to](k));
@@ -467,6 +527,7 @@ static int copy_model(hpc_model_copy_result *out, copying *k)
 out:
     if (began) remove_all(k);
     hpc_tokenizer_close(k->tokenizer);
+    hpc_peft_close(k->peft);
     hpc_weights_close(k->w);
     hpc_saved_close(k->saved);
     hpc_json_free(k->record);

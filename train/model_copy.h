@@ -11,6 +11,7 @@ typedef struct hpc_model_copy_options {
     const char *out, *dtype; /* dtype NULL: the stored types */
     const char *delta_from;  /* FILE.gguf: write the differences from it; NULL: the whole model */
     int64_t step;            /* of a run's checkpoint; 0: the newest */
+    const char *adapter;     /* directory in the format of peft, to merge; NULL: none */
     const char *base;        /* base model of the checkpoint's adapters; NULL: the recorded one */
     bool quiet;              /* no notes, only warnings */
     const char *label;       /* of the progress */
@@ -23,6 +24,7 @@ typedef enum hpc_model_copy_form {
     HPC_MODEL_COPY_FOLDER,
     HPC_MODEL_COPY_GGUF,
     HPC_MODEL_COPY_PACKED,
+    HPC_MODEL_COPY_PEFT, /* a run's adapters alone */
     HPC_MODEL_COPY_FORM_N
 } hpc_model_copy_form;
 

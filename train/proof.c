@@ -107,6 +107,7 @@ static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
             kind[g = p->value[g].grad] = GRADIENT;
     }
     if (io->model.freq >= 0) kind[io->model.freq] = PARAMETER;
+    if (io->model.local_freq >= 0) kind[io->model.local_freq] = PARAMETER;
     hpc_free(tensor);
     return HPC_OK;
 }

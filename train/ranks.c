@@ -276,10 +276,17 @@ int64_t trainer_sent(const hpc_trainer *t)
     return sum;
 }
 
-int trainer_write_kv_rows(hpc_trainer *t)
+/* Inputs that no batch changes: the rows of repeated keys and values, and of trained tokens. */
+int trainer_write_row_indices(hpc_trainer *t)
 {
-    hpc_value v = t->io.model.kv_rows;
+    const hpc_adapter_config *adapter = &t->o.model.adapter;
+    hpc_value v = t->io.model.kv_rows, tokens = t->io.model.token_rows;
     int coord[HPC_AXIS_N];
+    if (tokens >= 0) {
+        int rc = hpc_exec_write(t->exec, 0, tokens, adapter->token,
+                                (size_t)adapter->token_n * sizeof *adapter->token);
+        if (rc < 0) return rc;
+    }
     if (v < 0) return HPC_OK;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
     const hpc_type *type = &t->p->value[v].type;

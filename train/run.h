@@ -25,6 +25,10 @@ typedef struct hpc_trainer_options {
     hpc_step_options step; /* step.model is set from the numbers below */
     const char *init;     /* model directory with initial parameters, or the base model of adapters;
                              NULL: random, by seed */
+    const char *adapter;  /* directory with the first values of the adapters, in the format of
+                             peft; NULL: random */
+    bool dense;           /* with adapters: frozen matrices in the model's type. Otherwise in the
+                             type of the file, where that is smaller and exact */
     int objective;        /* hpc_objective */
     int64_t length, rows; /* of a microbatch, over all ranks */
     int64_t documents;    /* most documents per row */

@@ -21,6 +21,7 @@ struct hpc_trainer {
     hpc_trainer_plan plan;
     bool *keeps;           /* by value: must persist between steps */
     bool *from_base;       /* by value: a frozen parameter read from o.init */
+    hpc_weights *base;     /* of o.init while the trainer opens, or NULL */
     bool stores_base;      /* checkpoints include those, like the checkpoint loaded */
     hpc_hash128 base_hash; /* their trainer_base_hash */
     hpc_type *whole;       /* by value: its type over all ranks */
@@ -103,7 +104,7 @@ int trainer_written(const hpc_trainer *t);
 /* Returns the error of the first rank that has one, on all ranks (hpc_link_agree). */
 int trainer_agree(const hpc_trainer *t, int rc);
 /* Writes the row indices of repeated keys on this rank; needed once. */
-int trainer_write_kv_rows(hpc_trainer *t);
+int trainer_write_row_indices(hpc_trainer *t);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
 /* Number of times that a step runs a segment. */
@@ -124,6 +125,15 @@ static inline bool trainer_stores(const hpc_trainer *t, hpc_value v)
 {
     return t->keeps[v] && (t->stores_base || !t->from_base[v]);
 }
+
+/* ---- initial state and export (trainer_state.c) ---------------------------------------------- */
+/* The table's row of a parameter or of its master; NULL for other state. */
+const hpc_model_tensor *trainer_tensor_of(const hpc_model_tensor *tensor, int64_t n,
+                                          const char *name);
+/* The type in which a frozen matrix is kept: that of its file, if it is whole on this rank. user:
+ * the trainer. */
+hpc_dtype trainer_frozen_type(const hpc_model_tensor *row, void *user);
+int trainer_write_state(hpc_trainer *t);
 
 /* ---- the base model of adapters (checkpoint_base.c) ------------------------------------------ */
 /* Is tensor `row` left to the base model w by checkpoints? */

@@ -146,35 +146,49 @@ static bool is_sequence(const hpc_step_options *s)
     return s->parallel && s->parallel->sequence;
 }
 
-/* The loss of some rows, and the gradient of its input. */
-static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_io *m,
-                           hpc_value weight, const hpc_step_options *s)
+/* Values of the forward segment and their gradients, at which the differentiation starts. */
+typedef struct seeds {
+    hpc_value of[4], grad[4];
+    int64_t n;
+} seeds;
+
+static void add_seed(seeds *s, hpc_value of, hpc_value grad)
+{
+    s->of[s->n] = of;
+    s->grad[s->n++] = grad;
+}
+
+/* The loss of some rows, and the gradients of its input and of a head with trained rows. */
+static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hpc_value weight,
+                           const hpc_step_options *s)
 {
     const hpc_axes split = split_of(s);
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
-    bool parts = split && m->classes < 0;
+    hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
+    bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
-        p, dhidden, m->hidden, m->head, counted, weight);
+        p, &dhidden, rows ? &dhead : NULL, m->hidden, m->head, counted, weight);
     hpc_program_keep(p, loss);
-    if (parts && *dhidden >= 0) plan_stream(&p->value[*dhidden].type, split, is_sequence(s));
+    if (parts && dhidden >= 0) plan_stream(&p->value[dhidden].type, split, is_sequence(s));
+    add_seed(out, m->hidden, dhidden);
+    if (rows) add_seed(out, m->head, dhead);
     return loss;
 }
 
 static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
 {
     int rc;
-    hpc_value dhidden[2], hidden[2] = {io->model.hidden, io->second.model.hidden};
+    seeds from = {.n = 0};
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
-    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight, s);
-    if (io->halves)
-        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight, s);
+    io->loss = emit_loss(&from, p, &io->model, io->weight, s);
+    if (io->halves) io->second.loss = emit_loss(&from, p, &io->second.model, io->second.weight, s);
     hpc_diff_options d = {.forward = io->model.forward,
                           .backward = io->backward,
                           .accumulate = -1,
                           .anew = s->once,
-                          .seed_of = hidden,
-                          .seed = dhidden,
-                          .seed_n = 1 + io->halves};
+                          .seed_of = from.of,
+                          .seed = from.grad,
+                          .seed_n = from.n};
     hpc_recompute_options r = {.forward = io->model.forward,
                                .backward = io->backward,
                                .policy = s->recompute,
@@ -300,5 +314,6 @@ void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_typ
     const hpc_step_start *s = start_of(io, v);
     memset(out, 0, (size_t)elements(t) * sizeof *out);
     if (v == io->model.freq) hpc_rope_frequencies(out, c);
+    if (v == io->model.local_freq) hpc_rope_local_frequencies(out, c);
     if (s) begin(out, s, t);
 }

@@ -34,84 +34,6 @@ out:
     return rc;
 }
 
-static size_t largest_state(const hpc_trainer *t)
-{
-    size_t most = 0;
-    for (hpc_value v = 0; v < t->p->value_n; v++) {
-        if (!trainer_keeps(t, v)) continue;
-        hpc_type type = t->whole[v];
-        type.dtype = HPC_F32;
-        if (hpc_type_bytes(&type) > most) most = hpc_type_bytes(&type);
-    }
-    return most;
-}
-
-static int64_t elements_of(const hpc_type *t)
-{
-    return (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
-}
-
-/* Writes v from the whole tensor in f32. */
-static int write_real(hpc_trainer *t, hpc_value v, const float *data, void *room)
-{
-    hpc_dtype dtype = (hpc_dtype)t->whole[v].dtype;
-    if (dtype == HPC_F32) return trainer_put(t, v, data);
-    hpc_from_f32(room, dtype, data, elements_of(&t->whole[v]));
-    return trainer_put(t, v, room);
-}
-
-/* The table's row of a parameter or of its master; NULL for other state. */
-static const hpc_model_tensor *tensor_of(const hpc_model_tensor *tensor, int64_t n,
-                                         const char *name)
-{
-    if (strncmp(name, "master.", 7) == 0) name += 7;
-    for (int64_t k = 0; k < n; k++)
-        if (strcmp(tensor[k].name, name) == 0) return &tensor[k];
-    return NULL;
-}
-
-static int write_state(hpc_trainer *t)
-{
-    size_t most = largest_state(t);
-    float *data = hpc_alloc(most ? most : 1, 1);
-    void *room = hpc_alloc(most ? most : 1, 2); /* as f64 */
-    hpc_model_tensor *tensor = NULL;
-    hpc_hash128 *hash = NULL; /* of the base's tensors */
-    hpc_weights *w = NULL;
-    int64_t n = 0;
-    int rc = HPC_OK;
-    if (!data || !room) TRY(HPC_E_NOMEM);
-    TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
-    hash = hpc_alloc((size_t)n + 1, sizeof *hash);
-    if (!hash) TRY(HPC_E_NOMEM);
-    if (t->o.init) TRY(hpc_weights_open(&w, t->o.init, &t->o.model));
-    for (hpc_value v = 0; v < t->p->value_n; v++) {
-        if (!trainer_keeps(t, v)) continue;
-        const hpc_model_tensor *row = tensor_of(tensor, n, t->p->value[v].name);
-        if (row && w && hpc_weights_has(w, row))
-            TRY(hpc_weights_read(data, w, row));
-        else if (row)
-            hpc_model_init(data, row, 0, elements_of(&t->whole[v]), t->o.seed);
-        else
-            hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
-        size_t bytes = (size_t)elements_of(&t->whole[v]) * sizeof *data;
-        t->begun = hpc_hash(data, bytes, t->begun);
-        t->from_base[v] = row && trainer_is_base(w, row);
-        if (t->from_base[v]) hash[row - tensor] = hpc_hash_wide(data, bytes);
-        TRY(write_real(t, v, data, room));
-    }
-    t->base_hash = trainer_base_hash(hash, n);
-    TRY(trainer_write_indices(t));
-    TRY(trainer_written(t));
-out:
-    hpc_weights_close(w);
-    hpc_free(hash);
-    hpc_free(tensor);
-    hpc_free(data);
-    hpc_free(room);
-    return rc;
-}
-
 /* ---- what it needs -------------------------------------------------------------------------- */
 
 /* Is it a copy of a parameter that is kept gathered? */
@@ -147,7 +69,8 @@ static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_mod
         out->gradient_bytes += bytes;
     else if (is_gathered(t, v))
         out->parameter_bytes += bytes;
-    else if (tensor_of(tensor, n, info->name) || v == t->io.model.freq)
+    else if (trainer_tensor_of(tensor, n, info->name) || v == t->io.model.freq ||
+             v == t->io.model.local_freq)
         out->parameter_bytes += bytes;
     else
         out->optimizer_bytes += bytes;
@@ -222,6 +145,8 @@ static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
         t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, s->coord);
         s->parallel = &t->o.parallel;
     }
+    s->model.frozen = o->model.adapter.rank > 0 && !o->dense ? trainer_frozen_type : NULL;
+    s->model.user = t;
     s->once = o->accumulate == 1;
     s->masks = o->masks;
     s->model.tokens = o->rows * o->length;
@@ -246,6 +171,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t) return HPC_E_NOMEM;
     t->o = *o;
     t->dry = dry;
+    if (o->init) TRY(hpc_weights_open(&t->base, o->init, &t->o.model));
     TRY(set_rows(t, o));
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
@@ -260,9 +186,11 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
-    if (!dry) TRY(write_state(t));
-    if (!dry) TRY(trainer_write_kv_rows(t));
+    if (!dry) TRY(trainer_write_state(t));
+    if (!dry) TRY(trainer_write_row_indices(t));
     if (!dry) TRY(trainer_begin(t));
+    hpc_weights_close(t->base);
+    t->base = NULL;
     *out = t;
     t = NULL;
 out:
@@ -273,6 +201,7 @@ out:
 void hpc_trainer_close(hpc_trainer *t)
 {
     if (!t) return;
+    hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
     hpc_device_close(t->device);
     hpc_program_free(t->p);
@@ -557,34 +486,4 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
     if (counted) *loss = sum / (double)counted;
 out:
     return rc;
-}
-
-/* ---- export --------------------------------------------------------------------------------- */
-
-static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user)
-{
-    const hpc_trainer *t = user;
-    char name[HPC_TENSOR_NAME + 16];
-    snprintf(name, sizeof name, "master.%s", tensor->name);
-    hpc_value v = hpc_program_find(t->p, name);
-    if (v < 0) v = hpc_program_find(t->p, tensor->name);
-    if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", tensor->name);
-    hpc_type type = t->whole[v];
-    size_t bytes = hpc_type_bytes(&type);
-    if (type.dtype == HPC_F32) return trainer_fetch(out, t, v);
-    void *room = hpc_alloc(bytes ? bytes : 1, 1);
-    if (!room) return HPC_E_NOMEM;
-    int rc = trainer_fetch(room, t, v);
-    if (rc >= 0) hpc_to_f32(out, room, (hpc_dtype)type.dtype, elements_of(&type));
-    hpc_free(room);
-    return rc;
-}
-
-int hpc_trainer_export(const hpc_trainer *t, const char *dir)
-{
-    hpc_weights_save_options s = {
-        .dtype = HPC_F32, .read = read_parameter, .user = (void *)(uintptr_t)t};
-    if (!trainer_leads(t)) return trainer_attend(t);
-    int rc = hpc_weights_save(dir, &t->o.model, &s);
-    return rc < 0 ? rc : trainer_dismiss(t);
 }

@@ -144,8 +144,7 @@ typedef struct complete_prompter {
     const hpc_tokenizer *t;
     hpc_tokenizer_scratch *scratch;
     int32_t special[HPC_SPECIAL_N]; /* -1: the model has none */
-    bool fills;                     /* it accepts the text after the cursor */
-    bool suffix_first;              /* it was trained with the suffix before the prefix, too */
+    hpc_fim_order order;            /* NONE: it does not accept the text after the cursor */
     int32_t begin;                  /* token at the beginning of texts; -1: none */
     int32_t *stop;                  /* tokens that are not text */
     int64_t stop_n, stop_cap;

@@ -18,15 +18,6 @@ enum {
 
 /* ---- the model's marks ----------------------------------------------------------------------- */
 
-/* The names of prefix marks whose models were shown the suffix first half of the time. */
-static bool knows_suffix_first(const char *name)
-{
-    static const char *const names[] = {"<fim_prefix>", "<fim-prefix>", "\u2581<PRE>"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(names[k], name) == 0) return true;
-    return false;
-}
-
 static int add_id(hpc_ids *ids, int32_t id)
 {
     int rc = hpc_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id);
@@ -83,14 +74,10 @@ int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t)
     *p = (complete_prompter){.t = t, .begin = special.add_begin ? special.begin : -1};
     for (int s = 0; s < HPC_SPECIAL_N; s++)
         hpc_tokenizer_special_name(t, (hpc_special)s, &p->special[s]);
-    p->fills = p->special[HPC_SPECIAL_FIM_PREFIX] >= 0 && p->special[HPC_SPECIAL_FIM_SUFFIX] >= 0 &&
-               p->special[HPC_SPECIAL_FIM_MIDDLE] >= 0;
-    int32_t id;
-    p->suffix_first =
-        p->fills && knows_suffix_first(hpc_tokenizer_special_name(t, HPC_SPECIAL_FIM_PREFIX, &id));
+    p->order = hpc_tokenizer_fim_order(t);
     TRY(hpc_tokenizer_scratch_create(&p->scratch, t));
     TRY(find_stops(p));
-    if (!p->fills) forget_files(p);
+    if (p->order == HPC_FIM_NONE) forget_files(p);
 out:
     if (rc < 0) complete_prompter_close(p);
     return rc;
@@ -241,6 +228,32 @@ out:
     return rc;
 }
 
+/* A mark; nothing if the model has none. */
+static int add_mark(hpc_ids *ids, const complete_prompter *p, hpc_special s)
+{
+    return p->special[s] < 0 ? HPC_OK : add_id(ids, p->special[s]);
+}
+
+/* The text before and after the cursor, with marks, in the model's order. */
+static int add_around(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
+                      const hpc_ids *files, const hpc_ids *behind, int64_t left)
+{
+    const hpc_special after = HPC_SPECIAL_FIM_SUFFIX, before = HPC_SPECIAL_FIM_PREFIX;
+    int rc = HPC_OK;
+    if (p->order != HPC_FIM_SUFFIX_FIRST) TRY(add_mark(ids, p, before));
+    if (p->order == HPC_FIM_PREFIX_FIRST) TRY(add_before(ids, p, r, files, left, true));
+    TRY(add_mark(ids, p, after));
+    TRY(append(ids, behind->id, behind->n));
+    if (p->order == HPC_FIM_SUFFIX_FIRST) {
+        TRY(add_mark(ids, p, before));
+        TRY(add_before(ids, p, r, files, left, true));
+    }
+    TRY(add_mark(ids, p, HPC_SPECIAL_FIM_MIDDLE));
+    if (p->order == HPC_FIM_MIDDLE_LAST) TRY(add_before(ids, p, r, files, left, true));
+out:
+    return rc;
+}
+
 static int raw_prompt(hpc_ids *ids, complete_prompter *p, const hpc_spot *d, int64_t most)
 {
     int rc = HPC_OK;
@@ -257,7 +270,7 @@ int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_reque
     const hpc_spot *d = r->spot;
     const char *suffix = d->text.data + d->at;
     size_t suffix_n = d->text.n - d->at;
-    bool fills = p->fills && !complete_is_blank(suffix, suffix_n);
+    bool fills = p->order != HPC_FIM_NONE && !complete_is_blank(suffix, suffix_n);
     bool named = p->special[HPC_SPECIAL_FILE] >= 0;
     hpc_ids files = {0}, behind = {0};
     int rc = HPC_OK;
@@ -270,15 +283,10 @@ int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_reque
     int64_t left = most - files.n - behind.n;
     if (p->begin >= 0) TRY(add_id(ids, p->begin));
     if (named) TRY(append(ids, files.id, files.n));
-    if (fills) TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_PREFIX]));
-    if (fills && !p->suffix_first) TRY(add_before(ids, p, r, &files, left, true));
-    if (fills) {
-        TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_SUFFIX]));
-        TRY(append(ids, behind.id, behind.n));
-        TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_MIDDLE]));
-    }
-    if (!fills || p->suffix_first)
-        TRY(add_before(ids, p, r, &files, left, fills || !named || files.n == 0));
+    if (!fills)
+        TRY(add_before(ids, p, r, &files, left, !named || files.n == 0));
+    else
+        TRY(add_around(ids, p, r, &files, &behind, left));
 out:
     hpc_free(files.id);
     hpc_free(behind.id);

@@ -5,9 +5,9 @@
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
-/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. What a container holds
- * lies elsewhere. */
-static bool extent(walk *w, const poly **lo, const poly **hi, int32_t base)
+/* Range [*lo, *hi] of the elements that the loop accesses through a pointer; false: unknown. The
+ * elements of a container lie outside the object, so containers have no range. */
+static bool find_extent(walk *w, const poly **lo, const poly **hi, int32_t base)
 {
     *lo = *hi = NULL;
     for (int64_t i = 0; i < w->loop->n; i++) {
@@ -39,9 +39,9 @@ static int32_t target_of(const walk *w, int32_t base)
     return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? w->t->type[type].to : -1;
 }
 
-/* Pointers to the same, const aside; what is not known, or differs between the instances of a
- * template, counts as other. Integers of one size may
- * have several names, long and long long. */
+/* True for two pointers to the same type, const ignored. Unknown types, and types that differ
+ * between the instances of a template, count as different. Integers of one size may have several
+ * names, long and long long. */
 static bool alike_pointers(const walk *w, int32_t p, int32_t q)
 {
     int32_t a = target_of(w, p), b = target_of(w, q);
@@ -58,7 +58,7 @@ static void no_overlap_check(spelling *x, int32_t p, int32_t q)
     walk *w = x->w;
     const poly *a, *c, *d, *e;
     bool bytes = !alike_pointers(w, p, q);
-    if (!extent(w, &a, &c, p) || !extent(w, &d, &e, q)) {
+    if (!find_extent(w, &a, &c, p) || !find_extent(w, &d, &e, q)) {
         x->failed = true;
         return;
     }
@@ -182,8 +182,8 @@ static const place *row_of(const walk *w, const access *a)
     return x && x->kind == ATOM_LOAD ? x->place : NULL;
 }
 
-/* a[i][j] by an array of pointers: if no two of these are the same, what lies behind different ones
- * is apart. True when that decides it. */
+/* a[i][j] through an array of pointers: assumes that no two of the pointers are equal, so that
+ * different rows do not overlap. True if this assumption separates the two accesses. */
 bool rows_apart(walk *w, const access *a, const access *b)
 {
     const place *p = row_of(w, a), *q = row_of(w, b);
@@ -196,7 +196,7 @@ bool rows_apart(walk *w, const access *a, const access *b)
     x.place = *p;
     y.place = *q;
     bool other_rows = places_meet(&by, w->loop, w->prover, w->answer, &x, &y) == MEETING_NEVER;
-    if (!other_rows) { /* then the indices behind must differ, whatever the row is */
+    if (!other_rows) { /* then the column indices must differ, whatever the row is */
         bool same = a->place.n == b->place.n &&
                     places_meet(&by, w->loop, w->prover, w->answer, a, b) == MEETING_NEVER;
         if (!same) return false;

@@ -12,8 +12,8 @@ static const char *name_of_call(const walk *w, int32_t call)
     return v >= 0 ? symbol_name(w->t, v) : node_text(w->loop->p, hpc_tree_first(w->t, call));
 }
 
-/* What an argument points to is read or written; `one`: nothing beside it. */
-static void through(walk *w, int32_t arg, const poly *v, bool write, bool one)
+/* Records a read or write of the object that an argument points to; `one`: of one element only. */
+static void access_pointee(walk *w, int32_t arg, const poly *v, bool write, bool one)
 {
     const hpc_tree *t = w->t;
     place p;
@@ -46,8 +46,8 @@ static void arguments(walk *w, int32_t call, const effect *f)
             place_of(&p, w, c);
         else
             v = value_of(w, c);
-        if (what & ARG_READ) through(w, c, v, false, what & ARG_ONE);
-        if (what & ARG_WRITE) through(w, c, v, true, what & ARG_ONE);
+        if (what & ARG_READ) access_pointee(w, c, v, false, what & ARG_ONE);
+        if (what & ARG_WRITE) access_pointee(w, c, v, true, what & ARG_ONE);
     }
 }
 
@@ -81,7 +81,7 @@ static const poly *assign_object(walk *w, int32_t call)
     return NULL;
 }
 
-/* All of a variable of the file, or any part of it. */
+/* Records a read of any part of a global variable. */
 static void read_whole(walk *w, int32_t v, int32_t call)
 {
     int32_t k = slot_index(w->loop, v), type = bare_type(w->t, w->t->symbol[v].type);

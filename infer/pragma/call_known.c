@@ -61,7 +61,7 @@ static const char std_values[] =
     "asin acos atan sinh cosh tanh fmod isnan isinf isfinite real imag norm move forward make_pair "
     "numeric_limits lowest epsilon infinity trunc log2 log10 cbrt exp2 expm1 log1p copysign fma "
     "conj arg polar proj ";
-/* Of std::complex: what its operators and methods give, or do to the object itself. */
+/* Operators and methods of std::complex: they return a value or change their object only. */
 static const char complex_operators[] =
     " operator+ operator- operator* operator/ operator== operator!= operator\"\"i operator\"\"if "
     "operator\"\"il ";

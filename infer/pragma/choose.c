@@ -16,7 +16,7 @@ bool hpc_directive_is_wrong(const hpc_pragma_loop *l)
            l->existing_is == HPC_EXISTING_REDUCTION;
 }
 
-/* The evidence says what a directive of another kind lacks. */
+/* Advice for "parallel for" only: the evidence names what other kinds of directives lack. */
 const char *hpc_directive_advice(const hpc_pragma_loop *l)
 {
     static const char plain[] = "#pragma omp parallel for";
@@ -92,7 +92,7 @@ static void rank(hpc_directive_file *f)
     }
 }
 
-/* ---- files that stay as they are ---------------------------------------------------------------
+/* ---- files that --fix leaves unchanged ---------------------------------------------------------
  */
 
 /* The line of a "#line 7" or "# 7"; 0. */

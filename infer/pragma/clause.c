@@ -151,8 +151,7 @@ static int take(clause_list *l, int64_t *cap, span name, span in)
     return HPC_OK;
 }
 
-/* Words of directives, and clauses that say nothing of variables. What is not among them may be a
- * macro. */
+/* Words of directives, and clauses that do not list variables. Any other word may be a macro. */
 static bool is_known(span s)
 {
     static const char *const words[] = {"pragma",

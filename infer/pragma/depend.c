@@ -388,7 +388,8 @@ static bool other_field(const hpc_tree *t, const place *a, const place *b)
     return false;
 }
 
-/* Whether they are apart if arrays that say where rows begin never decrease, which is assumed. */
+/* True if two accesses do not overlap under the assumption, which is recorded, that arrays of row
+ * offsets never decrease. */
 static bool apart_in_rows(const loop_facts *l, prover *pr, answer *assumed, const access *a,
                           const access *b)
 {

@@ -47,6 +47,12 @@ typedef struct hpc_directive_options {
     void *user;
 } hpc_directive_options;
 
+/* Reads the file at f->path and detects its language. HPC_E_ARG: not a regular file, or its name
+ * names no known language. HPC_E_FORMAT: not UTF-8 text. */
+int hpc_directive_file_read(hpc_directive_file *f);
+/* HPC_E_ARG: the text has no such line; 0: any. */
+int hpc_directive_file_check_line(const hpc_directive_file *f, int64_t line);
+
 /* Analyses f->text, chooses, and ranks. A file without a syntax tree lists its loops as unknown. */
 int hpc_directives_find(hpc_directive_file *f, hpc_checker *checker,
                         const hpc_directive_options *o);

@@ -37,8 +37,8 @@ static bool is_mutable_global(const hpc_tree *t, int32_t v)
     return true;
 }
 
-/* Whether an lvalue, or what it is reached by, follows a pointer or a reference. */
-static bool follows(const hpc_tree *t, int32_t e)
+/* True if an lvalue dereferences a pointer or a reference, itself or in a part of its path. */
+static bool dereferences(const hpc_tree *t, int32_t e)
 {
     for (;;) {
         const hpc_tree_node *n = &t->node[e];
@@ -85,7 +85,7 @@ static bool reaches_one(const hpc_tree *t, int32_t e)
     return n->kind == HPC_TREE_NAME;
 }
 
-/* Whether an lvalue is a part of the method's own object: 1; of what it points to: -1; 0. */
+/* 1: an lvalue is part of the method's object; -1: of memory that the object points to; else 0. */
 static int reaches_object(const hpc_tree *t, int32_t e)
 {
     for (;;) {
@@ -113,7 +113,7 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
         worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
         return;
     }
-    if (!follows(t, e)) {
+    if (!dereferences(t, e)) {
         if (write && root >= 0 && is_mutable_global(t, root))
             worse(f, EFFECT_BAD, line, "changes a variable that outlives it");
         return;
@@ -183,7 +183,7 @@ static void look_at_known(effect *f, const program *p, int32_t function, int32_t
     pass_on(f, p, function, call, &g);
 }
 
-/* A variable that others may change: whether they do is for the loop to say. */
+/* Records the read of a global variable; the analysis of the loop looks for writes to it. */
 static void read_global(effect *f, const hpc_tree *t, int32_t v, uint32_t line)
 {
     for (int k = 0; k < f->globals_n; k++)
@@ -209,7 +209,7 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         return;
     }
     const effect *g = effect_of(p, v);
-    if (g->state == 1) return; /* recursion: what it does is what is being found */
+    if (g->state == 1) return; /* recursion: the analysis of this function is in progress */
     if (g->kind == EFFECT_BAD || g->kind == EFFECT_UNKNOWN)
         worse(f, g->kind, t->node[call].line, g->why);
     int32_t callee = hpc_tree_first(t, call), object = callee ? hpc_tree_first(t, callee) : 0;

@@ -89,7 +89,7 @@ out:
     return rc;
 }
 
-/* A `while` is none of hpc_loops_find's, and comes out of no macro if it is spelled out. */
+/* hpc_loops_find does not report `while` and `do` loops: they are found in the tree alone. */
 static bool is_other_loop(const hpc_tree *t, const hpc_pragma_loop *l)
 {
     return t->node[l->node].kind == HPC_TREE_WHILE || t->node[l->node].kind == HPC_TREE_DO;
@@ -135,7 +135,7 @@ out:
 /* ---- loops that the tree lacks -----------------------------------------------------------------
  */
 
-/* The innermost of the loops so far that goes on up to a byte; -1. */
+/* Index of the innermost loop so far that ends at or after a byte; -1: none. */
 static int32_t around(const hpc_pragma_loops *l, size_t end)
 {
     int32_t k = (int32_t)l->n - 1;

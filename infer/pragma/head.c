@@ -96,8 +96,8 @@ static bool read_step(int32_t *by, bool *down, const walk *w, const loop_head *h
            (names(t, y, h->symbol) && op == '+');
 }
 
-/* Whether the part of the tree assigns the variable, or lets its address out. */
-static bool changes(const hpc_tree *t, int32_t from, int32_t to, int32_t symbol)
+/* True if a part of the tree assigns the variable or takes its address. */
+static bool may_change(const hpc_tree *t, int32_t from, int32_t to, int32_t symbol)
 {
     for (int32_t i = from; i < to; i++) {
         const hpc_tree_node *n = &t->node[i];
@@ -109,12 +109,12 @@ static bool changes(const hpc_tree *t, int32_t from, int32_t to, int32_t symbol)
     return false;
 }
 
-/* Whether what an expression names is changed between two places of the tree. */
+/* True if a variable of an expression is changed between two nodes of the tree. */
 static bool inputs_change(const hpc_tree *t, int32_t e, int32_t from, int32_t to)
 {
     for (int32_t i = e; i < t->node[e].end; i++)
         if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol >= 0 &&
-            changes(t, from, to, t->node[i].symbol))
+            may_change(t, from, to, t->node[i].symbol))
             return true;
     return false;
 }
@@ -159,7 +159,7 @@ static void check_variable(loop_head *h, walk *w, int32_t first)
         refuse(h, w, first, "its loop variable is neither an integer nor a pointer");
     else if (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC))
         refuse(h, w, first, "its loop variable is volatile or atomic");
-    else if (changes(w->t, h->body, w->t->node[h->body].end, h->symbol))
+    else if (may_change(w->t, h->body, w->t->node[h->body].end, h->symbol))
         refuse(h, w, first, "the body changes its loop variable or takes its address");
     else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(w->t, h->body) &&
              !calls_are_plain(w, h->body))

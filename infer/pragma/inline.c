@@ -19,8 +19,8 @@ static bool is_lvalue(const hpc_tree *t, int32_t e)
            k == HPC_TREE_CALL || (k == HPC_TREE_UNARY && t->node[e].op == '*');
 }
 
-/* Whether the parameters of a function are as many as the arguments from `arg` on. */
-static bool matches(const hpc_tree *t, int32_t function, int32_t arg)
+/* True if a function has as many parameters as there are arguments from `arg` on. */
+static bool has_parameters_for(const hpc_tree *t, int32_t function, int32_t arg)
 {
     for (int32_t p = hpc_tree_first(t, function); p; p = hpc_tree_next(t, p)) {
         if (t->node[p].kind != HPC_TREE_VARIABLE) return t->node[p].kind == HPC_TREE_BLOCK && !arg;
@@ -71,7 +71,8 @@ bool inline_begin(inlined *in, walk *w, int32_t call)
 {
     const hpc_tree *t = w->t;
     int32_t v = t->node[call].symbol, e = inline_body(t, v), arg = inline_arguments(t, call), k = 0;
-    if (!e || w->inlining == NESTED_MOST || !matches(t, t->symbol[v].node, arg)) return false;
+    if (!e || w->inlining == NESTED_MOST || !has_parameters_for(t, t->symbol[v].node, arg))
+        return false;
     *in = (inlined){.e = e, .bindings = w->bindings, .self = w->self, .at = w->inlined_at};
     const place *self = w->self;
     const binding *list = w->bindings;

@@ -124,7 +124,7 @@ static uint8_t folded(const loop_facts *l, int32_t base)
     return op;
 }
 
-/* The name of a number behind a reference, or of a member of the method's object; NULL. */
+/* Name of a number that is reached by reference, or of a member of the method's object; or NULL. */
 static const char *number_elsewhere(const loop_facts *l, const prover *pr, const access *a)
 {
     const place *p = &a->place;

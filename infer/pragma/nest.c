@@ -19,11 +19,12 @@ enum { TRIPS_ENOUGH = 64, LOOPS_MOST = 4 };
 /* ---- its form -----------------------------------------------------------------------------------
  */
 
-/* The loop that is all of a loop's body; 0. *beside: what stands next to it. */
-static int32_t loop_within(const hpc_tree *t, int32_t loop, int32_t *beside)
+/* The loop that is all of a loop's body; 0: none. *neighbour: if the body has one loop and other
+ * statements, the first of these; else 0. */
+static int32_t loop_within(const hpc_tree *t, int32_t loop, int32_t *neighbour)
 {
     int32_t at = hpc_tree_child(t, loop, 3);
-    *beside = 0;
+    *neighbour = 0;
     while (at && t->node[at].kind == HPC_TREE_BLOCK) {
         int32_t first = hpc_tree_first(t, at), loops = 0, other = 0;
         if (!first || !hpc_tree_next(t, first)) {
@@ -35,7 +36,7 @@ static int32_t loop_within(const hpc_tree *t, int32_t loop, int32_t *beside)
             loops += is;
             if (!is && !other) other = c;
         }
-        if (loops == 1) *beside = other;
+        if (loops == 1) *neighbour = other;
         return 0;
     }
     return at && t->node[at].kind == HPC_TREE_FOR ? at : 0;
@@ -48,7 +49,7 @@ static bool holds_loop(const hpc_tree *t, int32_t loop)
     return false;
 }
 
-/* Whether there are only blanks, comments and these characters in a part of the text. */
+/* True if a part of the text consists of blanks, comments and the characters of `these`. */
 static bool is_filler(const walk *w, size_t from, size_t to, const char *these)
 {
     if (from > to || to > w->loop->p->text_n) return false;
@@ -88,7 +89,7 @@ static bool is_counted(const hpc_tree *t, int32_t type)
            !(t->type[type].flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC));
 }
 
-/* Whether nothing that the loop writes may be this lvalue. */
+/* True if no write of the loop may change this lvalue. */
 static bool is_unwritten(walk *w, int32_t e)
 {
     place p;
@@ -118,8 +119,8 @@ static bool is_settled_name(walk *w, int32_t e)
     return own || is_unwritten(w, e);
 }
 
-/* Whether the studied loop's own head goes through the pointer as well, so that another look at
- * what lies behind it is safe even if no iteration ever runs. */
+/* True if the head of the studied loop dereferences the pointer: then another read through it is
+ * safe even if no iteration runs. */
 static bool is_followed(const walk *w, int32_t pointer)
 {
     const hpc_tree *t = w->t;
@@ -205,8 +206,8 @@ bool nest_is_settled(walk *w, const loop_head *h)
 /* ---- the inner loop by itself -------------------------------------------------------------------
  */
 
-/* Whether each name of a list, apart by ", ", is in another one. */
-static bool within(const hpc_buf *a, const hpc_buf *b)
+/* True if each name of a list is in another one; the separator is ", ". */
+static bool is_sublist(const hpc_buf *a, const hpc_buf *b)
 {
     for (size_t at = 0; at < a->n;) {
         const char *p = a->data + at, *end = strstr(p, ", ");
@@ -231,11 +232,11 @@ static bool keeps_values(const clauses *c)
 
 static bool same_clauses(const clauses *inner, const clauses *outer)
 {
-    if (keeps_values(inner) || !within(&inner->privates, &outer->privates)) return false;
+    if (keeps_values(inner) || !is_sublist(&inner->privates, &outer->privates)) return false;
     for (int k = 0; k < inner->n; k++) {
         int m = 0;
         while (m < outer->n && outer->reduction[m].op != inner->reduction[k].op) m++;
-        if (m == outer->n || !within(&inner->reduction[k].names, &outer->reduction[m].names))
+        if (m == outer->n || !is_sublist(&inner->reduction[k].names, &outer->reduction[m].names))
             return false;
     }
     return true;
@@ -357,16 +358,16 @@ static bool take(nest *n, walk *w, int32_t outer, int32_t inner)
 
 int nest_collapse(walk *w, bool all)
 {
-    int32_t at = w->loop->node, beside;
+    int32_t at = w->loop->node, neighbour;
     int loops = 1;
     if (w->t->node[at].kind != HPC_TREE_FOR) return 1;
     nest n = {.known = trips_of(w->prover, &w->loop->head)};
     add_text(&n, w, &w->loop->head);
     while (loops < LOOPS_MOST) {
-        int32_t inner = loop_within(w->t, at, &beside);
-        if (!inner && beside && (all || n.known < TRIPS_ENOUGH))
-            answer_note(w->answer, "form", beside, "no collapse: line %u separates the loops",
-                        w->t->node[beside].line);
+        int32_t inner = loop_within(w->t, at, &neighbour);
+        if (!inner && neighbour && (all || n.known < TRIPS_ENOUGH))
+            answer_note(w->answer, "form", neighbour, "no collapse: line %u separates the loops",
+                        w->t->node[neighbour].line);
         if (!inner) break;
         bool wanted = all || pays(&n, w, loops, inner);
         if (!wanted && loops == 1) say_does_not_pay(w, &n, inner);

@@ -57,7 +57,8 @@ static origin made_of(const loop_facts *l, origin o)
     return o;
 }
 
-/* The variable that a place is reached from. *made: by way of a pointer that was made of it. */
+/* The variable that a place is reached from. *made: set if a pointer derived from it leads there.
+ */
 static origin origin_of(const loop_facts *l, const prover *pr, const place *p, bool *made)
 {
     int32_t field = -1;
@@ -136,7 +137,7 @@ static int32_t maker_of(const hpc_tree *t, int32_t v)
     return t->node[x->node].kind == HPC_TREE_VARIABLE ? x->node : 0;
 }
 
-/* Whether two local objects are made of one pointer: span a(p, n), b(p + 1, n). */
+/* True if two local objects are constructed from one pointer: span a(p, n), b(p + 1, n). */
 static bool made_alike(const loop_facts *l, int32_t v, int32_t w)
 {
     const hpc_tree *t = l->p->t;

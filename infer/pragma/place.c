@@ -12,7 +12,7 @@ static bool add_step(place *p, int32_t field, const poly *index)
     return true;
 }
 
-/* The one atom of a sum that is a pointer; -1 when there is none, or more. */
+/* The only atom of a sum that is a pointer; -1: no pointer, or several. */
 static int32_t pointer_in(const walk *w, const poly *p)
 {
     int32_t best = -1;

@@ -185,7 +185,7 @@ bool poly_has(const poly *a, int32_t which)
     return false;
 }
 
-/* A term without one atom of it. */
+/* A term divided by one of its atoms. */
 static term without(const term *t, int32_t which)
 {
     term out = {.c = t->c, .atom = {-1, -1, -1, -1}};

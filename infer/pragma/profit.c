@@ -159,7 +159,7 @@ void profit_of(hpc_pragma_loop *out, walk *w)
     const double trips = trips_of(w->prover, &w->loop->head), cost = w->loop->cost.operations + 2;
     const double least = ceil(FLOOR_OPERATIONS / cost);
     const entries e = entries_of(w);
-    if (trips >= 0) { /* the cost may rest on a guess about an inner loop: rather no threads */
+    if (trips >= 0) { /* the cost may depend on a guess about an inner loop: prefer no threads */
         if (trips < least)
             out->idle = hpc_arena_text(
                 w->loop->p->out,

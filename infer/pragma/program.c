@@ -61,7 +61,7 @@ static bool decays(const hpc_tree *t, int32_t i)
            up->kind != HPC_TREE_RANGE;
 }
 
-/* Whether a pointer that is named there gets into another one. */
+/* True if the pointer that this node names is copied to another variable. */
 static bool is_copied(const hpc_tree *t, int32_t i)
 {
     int32_t at = i, up = t->node[i].parent;
@@ -79,7 +79,7 @@ static bool is_copied(const hpc_tree *t, int32_t i)
     return (k == HPC_TREE_VARIABLE && pointer) || k == HPC_TREE_LIST || k == HPC_TREE_LAMBDA;
 }
 
-static void look(program *p, int32_t i)
+static void note_use(program *p, int32_t i)
 {
     const hpc_tree *t = p->t;
     const hpc_tree_node *n = &t->node[i];
@@ -109,7 +109,7 @@ int program_init(program *p)
     p->effect = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *p->effect);
     if (!p->use || !p->effect) return HPC_E_NOMEM;
     for (int64_t v = 0; v < t->symbols_n; v++) p->use[v].last = p->use[v].write = -1;
-    for (int32_t i = 0; i < t->n; i++) look(p, i);
+    for (int32_t i = 0; i < t->n; i++) note_use(p, i);
     return HPC_OK;
 }
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Whether an expression holds another one anywhere. */
-static bool holds(const hpc_tree *t, int32_t e, int32_t what)
+/* True if an expression contains another one. */
+static bool contains(const hpc_tree *t, int32_t e, int32_t what)
 {
     for (int32_t i = e; i < t->node[e].end; i++)
         if (tree_equal(t, i, what)) return true;
@@ -23,7 +23,7 @@ static bool folds(uint8_t op)
 static bool accept(reduction *r, const hpc_tree *t, uint8_t op, int32_t target, int32_t value)
 {
     *r = (reduction){.op = op, .target = target, .value = value};
-    return !holds(t, value, target);
+    return !contains(t, value, target);
 }
 
 /* x = x op e: through chains like x + a + b as well, where x is the first. */
@@ -42,7 +42,7 @@ static bool match_binary(reduction *r, const hpc_tree *t, int32_t target, int32_
     if (!match_binary(&inner, t, target, left) || inner.op != op || inner.other) return false;
     if (!accept(r, t, op, target, inner.value)) return false;
     r->other = right;
-    return !holds(t, right, target);
+    return !contains(t, right, target);
 }
 
 /* Which of `<` and its like, with the sides that they have: 'm' if it is true for a smaller left.

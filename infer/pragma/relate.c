@@ -7,8 +7,8 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Whether the language lets an object be accessed as either; anything unknown may be the other. */
-static bool compatible(const hpc_tree *t, int32_t a, int32_t b)
+/* True if one object may be accessed as either type, by the aliasing rules; true if unknown. */
+static bool is_compatible(const hpc_tree *t, int32_t a, int32_t b)
 {
     uint8_t x = kind_of(t, a), y = kind_of(t, b);
     if (x == HPC_TYPE_UNKNOWN || y == HPC_TYPE_UNKNOWN) return true;
@@ -38,8 +38,8 @@ static bool allocates(const program *f, int32_t e)
            call_known_of(t, t->node[e].symbol) == CALL_ALLOCATES;
 }
 
-/* Whether a pointer variable gets the address of memory of its own, and nothing else, and keeps it
- * to itself but for calls. */
+/* True if a pointer variable only ever holds newly allocated memory, and only calls receive a copy
+ * of the pointer. */
 static bool is_fresh(const program *f, int32_t v)
 {
     const hpc_tree *t = f->t;
@@ -192,7 +192,7 @@ static bool through_union(const program *f, const place *p)
 relation relate(const program *f, const prover *pr, const place *p, const place *q)
 {
     bool punned = through_union(f, p) || through_union(f, q);
-    if (!punned && !compatible(f->t, p->type, q->type)) return RELATION_APART;
+    if (!punned && !is_compatible(f->t, p->type, q->type)) return RELATION_APART;
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
     if (p->base == q->base)
         return is_container_place(p) == is_container_place(q) ? RELATION_SAME : RELATION_APART;

@@ -69,8 +69,9 @@ static bool is_listed(const hpc_buf *names, const char *name)
     return false;
 }
 
-/* What clauses give to each thread does not meet; whether they may is what the loop alone says. */
-static void set_aside(review *r, study *s, const clauses *alone)
+/* Drops accesses to variables that clauses make private or reduce. If the loop without its
+ * directive does not allow the clause, the directive is unproven. */
+static void drop_private(review *r, study *s, const clauses *alone)
 {
     loop_facts *l = &s->loop;
     const prover *pr = &s->prover;
@@ -102,7 +103,7 @@ static void set_aside(review *r, study *s, const clauses *alone)
     l->n = kept;
 }
 
-/* Whether a place is one for all threads: not where each of them may bring its own variables. */
+/* True if an expression names the same memory in all threads: it has no private variable. */
 static bool is_of_all(const review *r, int32_t node)
 {
     const hpc_tree *t = r->p->t;
@@ -120,7 +121,7 @@ static void review_memory(review *r, study *s, const clauses *alone)
 {
     const answer *a = &s->answer;
     const clauses *c = &a->clauses;
-    set_aside(r, s, alone);
+    drop_private(r, s, alone);
     memory_judge(&s->walk);
     bool sure = a->conflict && is_of_all(r, a->conflict) && is_of_all(r, a->conflict_other);
     bool bound = r->binds || r->region;
@@ -143,7 +144,7 @@ static void review_memory(review *r, study *s, const clauses *alone)
 /* ---- one loop after the other ------------------------------------------------------------------
  */
 
-/* What the analysis itself would say of the loop: which objects each thread may have. */
+/* Clauses that the analysis proposes for the loop without its directive: its private objects. */
 static int alone_of(clauses *out, const review *r, int32_t loop)
 {
     study s;

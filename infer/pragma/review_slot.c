@@ -4,10 +4,10 @@
 #include "infer/pragma/review.h"
 #include "infer/pragma/scalar.h"
 
-/* ---- life behind the loop ----------------------------------------------------------------------
+/* ---- reads after the loop ----------------------------------------------------------------------
  */
 
-/* What an expression is read through on every way to it. */
+/* True if evaluating `up` always reads its operand `c`. */
 static bool reads_through(const hpc_tree *t, int32_t up, int32_t c)
 {
     const hpc_tree_node *n = &t->node[up];
@@ -29,15 +29,15 @@ static bool reads_through(const hpc_tree *t, int32_t up, int32_t c)
     }
 }
 
-static bool leaves(uint8_t kind)
+static bool is_exit(uint8_t kind)
 {
     return kind == HPC_TREE_RETURN || kind == HPC_TREE_GOTO || kind == HPC_TREE_BREAK ||
            kind == HPC_TREE_CONTINUE || kind == HPC_TREE_LABEL || kind == HPC_TREE_CASE ||
            kind == HPC_TREE_THROW;
 }
 
-/* Whether a local variable's value is read behind the loop whatever happens. */
-static bool surely_read(const review *r, int32_t symbol)
+/* True if every path after the loop reads a local variable. */
+static bool is_always_read(const review *r, int32_t symbol)
 {
     const hpc_tree *t = r->p->t;
     int32_t loop = r->l->node, block = t->node[loop].parent;
@@ -49,7 +49,7 @@ static bool surely_read(const review *r, int32_t symbol)
                 if (!reads_through(t, up, c)) return false;
             return up == block;
         }
-        if (leaves(t->node[i].kind) &&
+        if (is_exit(t->node[i].kind) &&
             !(t->node[i].kind == HPC_TREE_RETURN && t->node[i].parent == block))
             return false;
     }
@@ -65,7 +65,7 @@ static void review_head(review *r, const loop_facts *l, int32_t symbol, const ch
     if (r->simd || clause_of(&r->clauses, CLAUSE_LAST, name) ||
         clause_of(&r->clauses, CLAUSE_LINEAR, name) || !is_live(l, symbol))
         return;
-    if (review_shares(r, symbol) && surely_read(r, symbol))
+    if (review_shares(r, symbol) && is_always_read(r, symbol))
         review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node,
                      "%s is read after the loop, but does not have the value from the last "
                      "iteration: lastprivate is missing",
@@ -87,7 +87,7 @@ static void review_fold(review *r, const slot *x, const char *name)
     else if (up && !r->binds)
         return;
     else if (review_lists(&r->clauses, name)) {
-        if (surely_read(r, x->symbol) && !clause_of(&r->clauses, CLAUSE_LINEAR, name))
+        if (is_always_read(r, x->symbol) && !clause_of(&r->clauses, CLAUSE_LINEAR, name))
             review_wrong(
                 r, HPC_EXISTING_REDUCTION, x->update_write,
                 "each thread updates its own %s, and the results are lost: a reduction is missing",
@@ -115,7 +115,7 @@ static void review_plain(review *r, const loop_facts *l, const slot *x, const ch
         if (live && !x->always) r->unproven = true;
         if (!live) r->harmless = true;
     } else if (own || !review_shares(r, x->symbol)) {
-        if (own && live && surely_read(r, x->symbol) && x->always)
+        if (own && live && is_always_read(r, x->symbol) && x->always)
             review_wrong(r, HPC_EXISTING_CLAUSE, x->write,
                          "%s is read after the loop, but the value assigned here is lost: use "
                          "lastprivate instead of private",

@@ -9,11 +9,11 @@
 #include "infer/pragma/relate.h"
 #include "infer/pragma/spell.h"
 
-/* ---- life behind the loop -----------------------------------------------------------------------
+/* ---- reads after the loop ----------------------------------------------------------------------
  */
 
-/* The outermost loop around the studied one that the variable lives through; the studied one when
- * there is none. */
+/* The outermost loop around the studied one that does not declare the variable; without such a
+ * loop, the studied one. */
 static int32_t scope_of(const loop_facts *l, int32_t symbol)
 {
     const hpc_tree *t = l->p->t;
@@ -23,8 +23,8 @@ static int32_t scope_of(const loop_facts *l, int32_t symbol)
     return best;
 }
 
-/* Whether a NAME is assigned as a whole there, on every way that leads from `from` behind it. */
-static bool kills(const hpc_tree *t, int32_t name, int32_t from)
+/* True if the NAME is the target of an assignment that every path from `from` executes. */
+static bool always_assigns(const hpc_tree *t, int32_t name, int32_t from)
 {
     int32_t up = t->node[name].parent;
     if (t->node[up].kind != HPC_TREE_ASSIGN || t->node[up].op != '=') return false;
@@ -41,15 +41,16 @@ static bool kills(const hpc_tree *t, int32_t name, int32_t from)
     return false;
 }
 
-/* A loop of which each iteration begins with the assignment that a NAME is part of: what was there
- * before is read in none of it. 0: there is no such loop from `from` on. */
+/* The loop whose iterations all execute the assignment that a NAME is part of: none reads an
+ * earlier value after it. 0: no such loop at or after `from`. */
 static int32_t loop_killed_in(const hpc_tree *t, int32_t name, int32_t from)
 {
     for (int32_t up = t->node[name].parent; up >= from; up = t->node[up].parent) {
         int32_t body = t->node[up].kind == HPC_TREE_FOR     ? hpc_tree_child(t, up, 3)
                        : t->node[up].kind == HPC_TREE_WHILE ? hpc_tree_child(t, up, 1)
                                                             : 0;
-        if (body && name > body && name < t->node[body].end && kills(t, name, body)) return up;
+        if (body && name > body && name < t->node[body].end && always_assigns(t, name, body))
+            return up;
     }
     return 0;
 }
@@ -60,7 +61,7 @@ static int used_in(const loop_facts *l, int32_t symbol, int32_t from, int32_t to
     const hpc_tree *t = l->p->t;
     for (int32_t i = from; i < to; i++) {
         if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != symbol) continue;
-        if (kills(t, i, from > 0 ? from - 1 : 0)) return -1;
+        if (always_assigns(t, i, from > 0 ? from - 1 : 0)) return -1;
         int32_t loop = loop_killed_in(t, i, from);
         if (!loop) return 1;
         i = t->node[loop].end - 1; /* it may run not once, and then the old value lives on */

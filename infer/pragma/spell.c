@@ -64,7 +64,7 @@ bool is_visible(const loop_facts *l, int32_t symbol)
     return x->node >= l->function || naming_node(l, HPC_TREE_NAME, symbol, 0) >= 0;
 }
 
-/* "total", or "ns::total" where the function says so. */
+/* "total", or "ns::total" if the function spells it so. */
 static void put_symbol(spelling *x, int32_t symbol)
 {
     const walk *w = x->w;
@@ -332,7 +332,7 @@ static void put_term(spelling *x, const term *t, bool is_signed)
     }
 }
 
-/* Positive terms come first, and numbers last. first: nothing stands in front of it. */
+/* Positive terms come first, and numbers last. first: the sum begins an expression. */
 static void put_sum(spelling *x, const poly *p, bool is_signed, bool first)
 {
     if (!p) {

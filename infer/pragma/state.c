@@ -27,7 +27,8 @@ void state_join(walk *w, var_state *into, const var_state *other)
     }
 }
 
-/* What holds behind an if, whose condition says of whole numbers which of two they are. */
+/* Joins the states of both branches of an if. An integer that differs becomes a choice atom, which
+ * keeps both values and the facts of its branches. */
 void state_join_if(walk *w, const var_state *yes, const fact *if_so, const fact *if_not)
 {
     const hpc_tree *t = w->t;

@@ -28,7 +28,7 @@ static bool still_holds(const hpc_tree *t, int32_t e, int32_t from, int32_t loop
     return true;
 }
 
-/* "if (k < 1) return;" further up: behind it k >= 1. */
+/* "if (k < 1) return;" before the loop: after it k >= 1. */
 static void guards_before(walk *w)
 {
     const hpc_tree *t = w->t;

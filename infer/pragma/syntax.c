@@ -91,7 +91,7 @@ bool tree_equal(const hpc_tree *t, int32_t a, int32_t b)
             x->value != y->value || x->end - a != y->end - b)
             return false;
         if (x->kind == HPC_TREE_FLOAT || x->kind == HPC_TREE_STRING || x->kind == HPC_TREE_OTHER)
-            return false; /* what they say is not in the tree */
+            return false; /* the tree does not hold their values */
         if (x->kind == HPC_TREE_ASSIGN) return false;
         if (x->kind == HPC_TREE_UNARY && x->op >= HPC_OP_PRE_INCREMENT &&
             x->op <= HPC_OP_POST_DECREMENT)

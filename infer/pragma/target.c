@@ -79,7 +79,7 @@ static bool is_by_one(const poly *stride)
     return poly_is_number(stride, &c) && (c == 1 || c == -1);
 }
 
-/* Whether an access happens in each iteration of loops that have the same bounds every time. */
+/* True if an access is unconditional, in loops whose bounds do not vary. */
 static bool is_certain(mapping *m, const access *a)
 {
     walk *w = m->w;
@@ -145,7 +145,7 @@ static bool is_narrow(const walk *w, const access *a, const poly *p)
     return true;
 }
 
-/* Whether another variable of the function has the name, so that it may say something else. */
+/* True if another variable of the function before the loop has the same name, which may hide it. */
 static bool is_ambiguous(const walk *w, int32_t symbol)
 {
     const hpc_tree *t = w->t;
@@ -159,7 +159,7 @@ static bool is_ambiguous(const walk *w, int32_t symbol)
     return false;
 }
 
-/* Whether names that exist at the loop say it: numbers and whole variables. */
+/* True if the value consists of numbers and variables that are visible at the loop. */
 static bool is_named(const walk *w, const poly *p)
 {
     for (int32_t i = 0; i < p->n; i++)
@@ -216,8 +216,8 @@ static bool is_covered(walk *w, const mapped *x, const access *a)
            prove_not_negative(w->prover, poly_less(w->prover, x->hi, hi), a->facts);
 }
 
-/* Whether a write leaves no element of the section as it was. */
-static bool fills(mapping *m, const mapped *x, const access *a)
+/* True if a write overwrites every element of the section. */
+static bool fills_section(mapping *m, const mapped *x, const access *a)
 {
     walk *w = m->w;
     const poly *lo, *hi, *c, *rest;
@@ -295,7 +295,8 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
     return true;
 }
 
-/* Every access lies in what is mapped, and what is only written in part is read as well. */
+/* Checks that each access lies in its mapped section. A section that the loop does not fill is
+ * copied to the device, so that its other elements keep their values. */
 static bool check_sections(mapping *m)
 {
     walk *w = m->w;
@@ -309,7 +310,7 @@ static bool check_sections(mapping *m)
                 return refuse(m, a->node,
                               "is accessed at positions that depend on conditions or other loops",
                               base_name(w, x->base));
-            filled |= fills(m, x, a);
+            filled |= fills_section(m, x, a);
         }
         if (!filled) x->read = true;
     }
@@ -326,7 +327,7 @@ static bool is_mapped(const mapping *m, int32_t symbol)
     return false;
 }
 
-/* What is named must be there: pointers that are mapped themselves, not by way of others. */
+/* Checks one name in the loop: the device has variables and mapped pointers, but no members. */
 static bool check_name(mapping *m, const clauses *c, int32_t i)
 {
     const walk *w = m->w;

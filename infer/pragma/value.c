@@ -9,7 +9,7 @@ enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 15, RESOLVE_MOST = 8, SHIFT_MOST
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Whether nothing uses the value of an expression. */
+/* True if the value of an expression is unused. */
 static bool is_statement(const hpc_tree *t, int32_t i)
 {
     uint8_t up = t->node[t->node[i].parent].kind;
@@ -68,8 +68,8 @@ static int32_t place_root(const walk *w, const place *p)
     return -1;
 }
 
-/* Whether the loop may store where this lies, by way of the same variable. What it stores by way
- * of another one is judged as any two accesses are. */
+/* True if the loop may store to this place through the same variable. Stores through other
+ * variables are checked like any pair of accesses. */
 static bool is_stored(const walk *w, const place *p)
 {
     int32_t root = place_root(w, p), field = last_field(p);
@@ -187,10 +187,10 @@ static void store_to(walk *w, int32_t lvalue, const poly *v, int32_t node)
     access_add(w, &p, lvalue, true, 0);
 }
 
-/* What is read and written in one: looked at once, as what stands within it happens once. */
+/* Target of an update, evaluated once because its side effects happen once. */
 typedef struct target {
     place place;
-    bool named; /* a variable: it has no place here */
+    bool named; /* a variable: `place` is unused */
 } target;
 
 static const poly *load_target(target *out, walk *w, int32_t lvalue)
@@ -212,7 +212,7 @@ static void store_target(walk *w, const target *to, int32_t lvalue, const poly *
 
 /* ---- variables that the loop does not change ------------------------------------------------- */
 
-/* Whether an expression holds nothing but numbers and variables that never change. */
+/* True if an expression consists of numbers and variables that never change. */
 static bool is_settled(const walk *w, int32_t e)
 {
     const hpc_tree *t = w->t;
@@ -294,15 +294,15 @@ static const poly *value_of_name(walk *w, int32_t e)
         return load_from(w, &p, e);
     bool changes = is_inside(w->loop, v) || w->loop->p->use[v].writes_n > 0;
     if (kind == HPC_TYPE_UNKNOWN && (changes || w->loop->p->use[v].addressed))
-        return load_from(w, &p, e); /* a template leaves its type open: it is no slot */
+        return load_from(w, &p, e); /* its type depends on a template: it has no slot */
     bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || w->loop->p->use[v].addressed;
     if (seen && x->type >= 0 && !(t->type[x->type].flags & HPC_TYPE_CONST))
         access_add(w, &p, e, false, 0);
     return settled_value(w, v);
 }
 
-/* A product of unsigned numbers may come round to small ones again. Of an index it is assumed that
- * it does not, and that is said. */
+/* True if an unsigned product may wrap around. For an index the analysis assumes that it does not,
+ * and records the assumption. */
 static bool may_wrap(walk *w, int32_t e)
 {
     if (w->indexing == 0) return false;
@@ -517,8 +517,7 @@ const poly *value_of(walk *w, int32_t e)
     if (is_too_much(w)) return NULL;
     switch (n->kind) {
     case HPC_TREE_NUMBER: return poly_number(w->prover, n->value);
-    case HPC_TREE_STRING:
-        return poly_atom(w->prover, atom_fresh(w->prover, e)); /* nobody writes to it */
+    case HPC_TREE_STRING: return poly_atom(w->prover, atom_fresh(w->prover, e)); /* read-only */
     case HPC_TREE_NAME: return value_of_name(w, e);
     case HPC_TREE_THIS:
         return poly_atom(w->prover,

@@ -25,7 +25,7 @@ static bool moves_by(int64_t *by, const loop_facts *l, prover *pr, const poly *i
            !__builtin_mul_overflow(*by, step, by);
 }
 
-/* Whether what an access touches lies next to what the next iteration does, or is the same. */
+/* True if consecutive iterations access the same or adjacent elements. */
 static bool is_near(const loop_facts *l, prover *pr, const access *a)
 {
     const place *p = &a->place;

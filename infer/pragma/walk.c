@@ -13,7 +13,7 @@ static void walk_statement(walk *w, int32_t i);
 /* ---- the ways of the walk ----------------------------------------------------------------------
  */
 
-/* The walk goes on elsewhere from here: at the end of the loop. */
+/* Control leaves this path for the end of the loop. */
 static void leave(walk *w)
 {
     if (w->left)
@@ -280,8 +280,8 @@ static void inner_end(const inner *in, walk *w, int32_t loop, bool runs, int64_t
     w->loop->cost.operations = in->cost + (body + 1) * (trips > 0 ? (double)trips : TRIPS_GUESSED);
 }
 
-/* A break or a continue of its own makes what is behind it depend on conditions. */
-static bool jumps(const hpc_tree *t, int32_t body)
+/* True if the body has a break or a continue, which makes the statements after it conditional. */
+static bool has_jump(const hpc_tree *t, int32_t body)
 {
     for (int32_t i = body; i < t->node[body].end; i++)
         if (t->node[i].kind == HPC_TREE_BREAK || t->node[i].kind == HPC_TREE_CONTINUE) return true;
@@ -336,7 +336,7 @@ static void walk_counted(walk *w, int32_t loop, loop_head *h)
     if (pointer) count_pointer(w, h);
     const poly *width = poly_less(w->prover, h->hi, h->lo),
                *var = poly_atom(w->prover, inner_atom(w, h));
-    bool runs = prove_not_negative(w->prover, width, w->facts), jump = jumps(w->t, h->body);
+    bool runs = prove_not_negative(w->prover, width, w->facts), jump = has_jump(w->t, h->body);
     if (poly_varies(w->prover, h->lo) || poly_varies(w->prover, h->hi))
         note_uneven(w, loop, how_often(w, h));
     state_forget(w, h->body);
@@ -428,7 +428,7 @@ static void walk_uncounted(walk *w, int32_t loop)
 static void walk_inner(walk *w, int32_t loop)
 {
     loop_head h;
-    bool quiet = answer_mute(w->answer, true); /* whether it is counted at all */
+    bool quiet = answer_mute(w->answer, true); /* first find out if it is a counted loop */
     var_state *before = state_copy(w, w->now);
     head_read(&h, w, loop);
     answer_mute(w->answer, quiet);
@@ -454,7 +454,7 @@ static void walk_block(walk *w, int32_t i)
     for (int32_t c = hpc_tree_first(w->t, i); c; c = hpc_tree_next(w->t, c)) {
         bool left = w->leaves;
         walk_statement(w, c);
-        if (!left && w->leaves) skipped = 1; /* what is behind it does not always run */
+        if (!left && w->leaves) skipped = 1; /* later statements are conditional */
         w->depth += skipped && !left && w->leaves;
         if (walk_ends(w->t, c)) break;
     }

@@ -80,13 +80,16 @@ static bool put_template(hpc_json_out *w, const hpc_api *a)
                                         HPC_SPECIAL_FIM_MIDDLE};
     const char *name[3];
     hpc_buf text = {0};
-    bool all = true;
+    hpc_fim_order order = hpc_tokenizer_fim_order(a->tokenizer);
+    bool all = order != HPC_FIM_NONE;
     for (int k = 0; k < 3; k++) {
         int32_t id = -1;
         name[k] = hpc_tokenizer_special_name(a->tokenizer, marks[k], &id);
-        all = all && id >= 0 && name[k];
+        if (id < 0) name[k] = "";
     }
-    if (all)
+    if (order == HPC_FIM_SUFFIX_FIRST)
+        hpc_buf_printf(&text, "%s{{ .Suffix }}%s{{ .Prompt }}%s", name[1], name[0], name[2]);
+    else if (all)
         hpc_buf_printf(&text, "%s{{ .Prompt }}%s{{ .Suffix }}%s", name[0], name[1], name[2]);
     else
         hpc_buf_text(&text, "{{ .Prompt }}");

@@ -29,7 +29,7 @@ enum { HELP = 1 };
 static int store(parser *p, const hpc_option *o, const char *text)
 {
     char where[96];
-    bool *given = &p->given[o - p->c->options];
+    bool *given = &p->given[hpc_options_n(p->c, o)];
     if (o->kind == HPC_TEXTS && !*given) {
         memset((char *)p->out + o->offset, 0, sizeof(hpc_texts));
     }
@@ -42,7 +42,7 @@ static int fill_defaults(parser *p)
 {
     char where[96];
     memset(p->out, 0, p->c->options_bytes);
-    for (const hpc_option *o = p->c->options; o && o->name; o++) {
+    for (const hpc_option *o = p->c->options; o && o->name; o = hpc_option_next(o)) {
         if (!o->fallback) continue;
         snprintf(where, sizeof where, "default of --%s", o->name);
         int rc = hpc_option_set_text(p->out, o, p->a, where, o->fallback);
@@ -53,7 +53,7 @@ static int fill_defaults(parser *p)
 
 static const hpc_option *find_letter(const hpc_command *c, char letter)
 {
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         if (o->letter == letter) return o;
     }
     return NULL;
@@ -203,7 +203,7 @@ int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, c
 {
     parser p = {.out = out, .c = c, .a = a, .argc = argc, .argv = argv};
     *rest = 0;
-    p.given = hpc_arena_alloc(a, (size_t)hpc_options_n(c) + 1, sizeof *p.given);
+    p.given = hpc_arena_alloc(a, (size_t)hpc_options_n(c, NULL) + 1, sizeof *p.given);
     if (!p.given) return HPC_E_NOMEM;
     int rc = fill_defaults(&p);
     if (rc == 0) rc = parse_all(&p);

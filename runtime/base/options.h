@@ -24,7 +24,8 @@ typedef struct hpc_texts {
     int64_t n;
 } hpc_texts;
 typedef struct hpc_option {
-    const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
+    const char *name;              /* long name and JSON key ("max-tokens"); NULL ends a table */
+    const struct hpc_option *more; /* in the last row, without a name: the table continues there */
     /* Former name, or NULL: still accepted and still the JSON key of records; not documented. */
     const char *former;
     char letter; /* short form, or 0 */
@@ -36,6 +37,15 @@ typedef struct hpc_option {
     const char *const *choices; /* CHOICE: NULL-terminated */
     double least, most;         /* INT, REAL: inclusive range; both 0: any */
 } hpc_option;
+
+/* The option after `o` in a table and the tables that continue it; name NULL: none. No table is
+ * empty. */
+static inline const hpc_option *hpc_option_next(const hpc_option *o)
+{
+    o++;
+    return !o->name && o->more ? o->more : o;
+}
+
 typedef struct hpc_command {
     const char *name;          /* "bench op" */
     const char *summary;       /* for lists of commands and the man page's title */

@@ -117,14 +117,15 @@ static void write_values(hpc_buf *out, const hpc_option *o)
 static void write_command(hpc_buf *out, const hpc_command *c)
 {
     hpc_buf_printf(out, "    '%s')\n        words='", c->name);
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         hpc_buf_printf(out, "--%s ", o->name);
         if (hpc_option_is_on(o)) hpc_buf_printf(out, "--no-%s ", o->name);
     }
     hpc_buf_text(out, "--help'\n");
     if (c->options && c->options->name) {
         hpc_buf_text(out, "        case $prev in\n");
-        for (const hpc_option *o = c->options; o->name; o++) write_values(out, o);
+        for (const hpc_option *o = c->options; o->name; o = hpc_option_next(o))
+            write_values(out, o);
         hpc_buf_text(out, "        esac\n");
     }
     hpc_buf_text(out, "        ;;\n");

@@ -90,7 +90,7 @@ int hpc_options_load_under(void *out, const hpc_command *c, hpc_arena *a, const 
         const hpc_json *v;
         const char *key = hpc_json_key(object, i, &v);
         const hpc_option *o = hpc_option_find(c, key, strlen(key));
-        if (o && given && given[o - c->options]) continue;
+        if (o && given && given[hpc_options_n(c, o)]) continue;
         int rc = o ? load_one(out, o, a, v) : unknown_key(c, key);
         if (rc < 0) return rc;
     }
@@ -123,7 +123,7 @@ int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         record_one(&w, o, (const char *)options + o->offset);
     }
     hpc_json_close(&w, '}');

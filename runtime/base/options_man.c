@@ -131,7 +131,8 @@ static void write_options(hpc_buf *out, const hpc_command *c)
 {
     const hpc_option help = hpc_option_help(c);
     hpc_buf_text(out, ".SH OPTIONS\n");
-    for (const hpc_option *o = c->options; o && o->name; o++) write_option(out, o);
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o))
+        write_option(out, o);
     write_option(out, &help);
 }
 

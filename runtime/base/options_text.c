@@ -145,7 +145,7 @@ hpc_option hpc_option_help(const hpc_command *c)
 {
     hpc_option help = {.name = "help", .letter = 'h', .kind = HPC_FLAG};
     help.help = "Show this help and exit.";
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         if (o->letter == 'h') help.letter = 0;
     }
     return help;
@@ -197,13 +197,14 @@ static void write_options(hpc_buf *out, const hpc_command *c, int width)
 {
     const hpc_option help = hpc_option_help(c);
     int widest = label_columns(&help);
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         int wide = label_columns(o);
         if (wide > widest && wide <= LABEL_MAX) widest = wide;
     }
     const int indent = width < NARROW ? NARROW_INDENT : widest + 2;
     hpc_buf_text(out, "\nOptions:\n");
-    for (const hpc_option *o = c->options; o && o->name; o++) write_option(out, o, indent, width);
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o))
+        write_option(out, o, indent, width);
     write_option(out, &help, indent, width);
 }
 

@@ -158,10 +158,10 @@ int hpc_option_set_text(void *out, const hpc_option *o, hpc_arena *a, const char
 
 /* ---- finding --------------------------------------------------------------- */
 
-int hpc_options_n(const hpc_command *c)
+int hpc_options_n(const hpc_command *c, const hpc_option *end)
 {
     int n = 0;
-    while (c->options && c->options[n].name) n++;
+    for (const hpc_option *o = c->options; o && o->name && o != end; o = hpc_option_next(o)) n++;
     return n;
 }
 
@@ -172,7 +172,7 @@ static bool is_name(const char *option, const char *name, size_t n)
 
 const hpc_option *hpc_option_find(const hpc_command *c, const char *name, size_t n)
 {
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         if (is_name(o->name, name, n) || (o->former && is_name(o->former, name, n))) return o;
     }
     return NULL;
@@ -216,7 +216,7 @@ const hpc_option *hpc_option_nearest(const hpc_command *c, const char *name)
 {
     const hpc_option *best = NULL;
     int least = 0;
-    for (const hpc_option *o = c->options; o && o->name; o++) {
+    for (const hpc_option *o = c->options; o && o->name; o = hpc_option_next(o)) {
         int d = hpc_options_edits(name, o->name);
         if (d < 0 || (best && d >= least)) continue;
         least = d;

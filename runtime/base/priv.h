@@ -43,8 +43,8 @@ int hpc_option_add_text(void *out, const hpc_option *o, hpc_arena *a, const char
 /* hpc_options_load, except that options marked in `given` keep their values; NULL: none marked. */
 int hpc_options_load_under(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object,
                            const bool *given);
-/* Number of options in the command's table. */
-int hpc_options_n(const hpc_command *c);
+/* Number of options in the command's table, before `end` if it is not NULL: its index. */
+int hpc_options_n(const hpc_command *c, const hpc_option *end);
 /* The option with exactly this name (n bytes), or NULL. */
 const hpc_option *hpc_option_find(const hpc_command *c, const char *name, size_t n);
 /* The option with the most similar name, or NULL if none is similar. */

@@ -74,6 +74,9 @@ static int check_form(const hpc_link *l, const hpc_comm *c)
                         c->kind == HPC_BROADCAST ? "root" : "peer", c->peer, l->size - 1);
     if (!c->send_n != !c->recv_n || (c->send_n && c->kind != HPC_ALL_TO_ALL))
         return hpc_fail(HPC_E_ARG, "%s: counts come in pairs, and for all_to_all alone", name);
+    if (c->stream && !l->ops->device_memory)
+        return hpc_fail(HPC_E_ARG, "%s: a link of kind %s takes host memory only", name,
+                        l->ops->name);
     return 0;
 }
 
@@ -184,8 +187,10 @@ int hpc_link_size(const hpc_link *l)
     return l->size;
 }
 
+/* Host data of a device's link goes through its host link. */
 static int begin(hpc_link *l, hpc_handle *h, const hpc_comm *c)
 {
+    if (!c->stream && l->host) l = l->host;
     int rc = l->ops->start(l, h, c);
     if (rc == 0) h->link = l;
     return rc;
@@ -229,11 +234,15 @@ int hpc_link_run(hpc_link *l, const hpc_comm *c)
     return rc < 0 ? rc : hpc_link_wait(&h);
 }
 
+int hpc_link_flush(hpc_link *l)
+{
+    return l->ops->flush ? l->ops->flush(l) : HPC_OK;
+}
+
 int hpc_link_exchange(hpc_link *l, int64_t *recv, const int64_t *send, int64_t n)
 {
     hpc_comm c = {.kind = HPC_ALL_GATHER, .dtype = HPC_I64, .n = n, .send = send, .recv = recv};
     hpc_handle h = {0};
-    if (l->host) l = l->host;
     int rc = begin(l, &h, &c);
     return rc < 0 ? rc : hpc_link_wait(&h);
 }

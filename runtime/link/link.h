@@ -4,7 +4,7 @@
  * A link connects the ranks of one group. Operations are started, then tested or waited
  * for. All ranks of a link start the same collectives in the same order; a mismatch is
  * an error that names both operations. To add a kind of link, fill an hpc_link_ops.
- * Buffers are host memory unless the link says otherwise; they must not change until
+ * Buffers are host memory, or with a stream memory of a device; they must not change until
  * completion and must not overlap. The links of one rank and their handles belong to
  * one thread. Each test or wait makes progress on all collectives that this rank has in
  * flight.
@@ -43,6 +43,10 @@ typedef struct hpc_comm {
     /* ALL_TO_ALL with variable counts: elements to and from each rank, parts back to back;
      * n is then unused. Both sides must agree, or both fail. */
     const int64_t *send_n, *recv_n;
+    /* Set: the buffers are memory of the link's device, and the operation is issued in this stream
+     * (hpc_backend's): after what was issued there before, and before what is issued there after
+     * hpc_link_flush. For links with device_memory. NULL: the buffers are host memory. */
+    void *stream;
 } hpc_comm;
 
 typedef struct hpc_link hpc_link;
@@ -59,6 +63,9 @@ int hpc_link_start(hpc_link *l, hpc_handle *h, const hpc_comm *c); /* copies *c 
 int hpc_link_test(hpc_handle *h, bool *done);     /* makes progress; never blocks */
 int hpc_link_wait(hpc_handle *h);                 /* HPC_E_ABORTED once any rank has called abort */
 int hpc_link_run(hpc_link *l, const hpc_comm *c); /* start and wait */
+/* Issues all started operations that have a stream: until then messages may wait for others, with
+ * which they form a group. */
+int hpc_link_flush(hpc_link *l);
 /* This rank fails: pending and later operations of every rank fail, with an error that names
  * this rank and `why`. */
 void hpc_link_abort(hpc_link *l, const char *why);
@@ -112,11 +119,11 @@ int hpc_mpi_peer(hpc_link *world, const hpc_comm *c);
 const char *hpc_mpi_library(const hpc_link *world);
 
 /* A link between GPUs over NCCL, with the ranks of `host`. `host` is borrowed; it sets NCCL up
- * and carries host data. Buffers are memory of `device`. Collective. HPC_E_UNSUPPORTED, with a
- * one-line text: this build has no NCCL, or there is no CUDA device. It guarantees less than
- * other links. Sums have no fixed order, 16-bit types may be rounded more than once, and a
- * maximum may lose a NaN. Started operations are not compared. Messages of a pair match in the
- * order of their starts, whatever their tags. */
+ * and carries host data. Operations with a stream use memory of `device`. Collective.
+ * HPC_E_UNSUPPORTED, with a one-line text: this build has no NCCL, or there is no CUDA device. It
+ * guarantees less than other links. Sums have no fixed order, 16-bit types may be rounded more than
+ * once, and a maximum may lose a NaN. Started operations are not compared. Messages of a pair match
+ * in the order of their starts, whatever their tags. */
 int hpc_nccl_open(hpc_link **out, hpc_link *host, int device, const char *library);
 
 /* For implementers of links. comm.c has checked the arguments. It sets h->link after a
@@ -124,10 +131,11 @@ int hpc_nccl_open(hpc_link **out, hpc_link *host, int device, const char *librar
  * state is in h->priv. */
 typedef struct hpc_link_ops {
     const char *name;
-    bool device_memory; /* takes device pointers (nccl) */
+    bool device_memory; /* takes operations with a stream (nccl); others go to the link `host` */
     int (*start)(hpc_link *l, hpc_handle *h, const hpc_comm *c);
     int (*test)(hpc_handle *h, bool *done);
     int (*wait)(hpc_handle *h); /* sleeps; does not spin */
+    int (*flush)(hpc_link *l);  /* NULL: nothing to do */
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);
     void (*close)(hpc_link *l);

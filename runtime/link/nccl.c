@@ -1,6 +1,6 @@
 /*
- * nccl.c: the link over NCCL, for GPU memory. Operations become NCCL groups on a stream
- * and are complete when the stream has passed their mark.
+ * nccl.c: the link over NCCL, for GPU memory. Operations become NCCL groups in the
+ * streams that they name, and are complete when the stream has passed their mark.
  *
  * A host link of the same ranks (threads or MPI) sets NCCL up, carries small and host
  * data, and propagates failures: a pending receive from the rank itself, which is sent
@@ -123,6 +123,11 @@ static int flush(nccl_link *l)
     l->queue_n = 0;
     if (n == 0 || l->rail->start(l->self, list, n, why) == 0) return 0;
     return fail_here(l, hpc_comm_name(list[0].c.kind), why);
+}
+
+static int nccl_flush(hpc_link *base)
+{
+    return flush((nccl_link *)base);
 }
 
 static int nccl_start(hpc_link *base, hpc_handle *h, const hpc_comm *c)
@@ -336,6 +341,7 @@ static const hpc_link_ops nccl_ops = {
     .start = nccl_start,
     .test = nccl_test,
     .wait = nccl_wait,
+    .flush = nccl_flush,
     .abort = nccl_abort,
     .split = nccl_split,
     .close = nccl_close,

@@ -41,6 +41,9 @@ typedef struct hpc_proc_options {
     size_t output_bytes; /* kept of each stream; the rest is discarded */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
+    bool unprivileged;   /* if we are root: run as user and group 65534 */
+    int64_t space_bytes; /* in the sandbox: of /tmp and of /dev/shm; its root and /dev become
+                            read-only; 0: no limit */
     const int *stop;     /* atomic; not 0: end the child as at the time limit; NULL: never */
     bool kept;           /* also kill processes that leave its group, and all if we end */
     hpc_counter counter;

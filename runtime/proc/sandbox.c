@@ -33,6 +33,32 @@ static int put_three(words *w, const char *option, const char *from, const char 
     return rc == 0 ? put(w, to) : rc;
 }
 
+/* Temporary folders: in memory, with a limit of space if there is one. */
+static int put_space(words *w, hpc_arena *a, int64_t bytes)
+{
+    const char *size = bytes > 0 ? hpc_arena_text(a, "%lld", (long long)bytes) : "";
+    int rc = size ? 0 : HPC_E_NOMEM;
+    if (rc < 0) return rc;
+    if (bytes > 0) {
+        TRY(put_three(w, "--size", size, "--tmpfs"));
+        TRY(put_three(w, "/dev/shm", "--remount-ro", "/dev"));
+        TRY(put(w, "--size"));
+        TRY(put(w, size));
+    }
+    TRY(put(w, "--tmpfs"));
+    TRY(put(w, "/tmp"));
+out:
+    return rc;
+}
+
+/* All mounts are done: the root can become read-only. */
+static int put_chdir(words *w, int64_t bytes)
+{
+    int rc = bytes > 0 ? put(w, "--remount-ro") : 0;
+    if (rc == 0 && bytes > 0) rc = put(w, "/");
+    return rc == 0 ? put(w, "--chdir") : rc;
+}
+
 static int fill(words *w, hpc_arena *a, const hpc_proc_options *o)
 {
     static const char *const fixed[] = {
@@ -46,11 +72,10 @@ static int fill(words *w, hpc_arena *a, const hpc_proc_options *o)
         "/proc",
         "--dev",
         "/dev",
-        "--tmpfs",
-        "/tmp",
     };
     int rc = 0;
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) TRY(put(w, fixed[k]));
+    TRY(put_space(w, a, o->space_bytes));
     for (size_t k = 0; k < sizeof system_folders / sizeof *system_folders; k++)
         TRY(put_three(w, "--ro-bind-try", system_folders[k], system_folders[k]));
     for (const char *const *p = o->readable; p && *p; p++) TRY(put_three(w, "--ro-bind", *p, *p));
@@ -61,10 +86,10 @@ static int fill(words *w, hpc_arena *a, const hpc_proc_options *o)
         if (!kept) return HPC_E_NOMEM;
         const char *shown = o->folder_shown ? o->folder_shown : kept;
         TRY(put_three(w, "--bind", kept, shown));
-        TRY(put(w, "--chdir"));
+        TRY(put_chdir(w, o->space_bytes));
         TRY(put(w, shown));
     } else {
-        TRY(put(w, "--chdir"));
+        TRY(put_chdir(w, o->space_bytes));
         TRY(put(w, "/tmp"));
     }
     TRY(put(w, "--"));

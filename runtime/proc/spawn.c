@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,6 +131,15 @@ static void split(pid_t caller)
     proc_keep(command);
 }
 
+/* False if root cannot give up its rights. */
+static bool drop_rights(bool wanted)
+{
+    enum { NOBODY = 65534 };
+    if (!wanted || geteuid() != 0) return true;
+    return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+           setresuid(NOBODY, NOBODY, NOBODY) == 0;
+}
+
 static void become(const proc_command *c, const hpc_proc_options *o, const ends *e, pid_t caller)
 {
     if (o->kept) split(caller);
@@ -142,8 +152,9 @@ static void become(const proc_command *c, const hpc_proc_options *o, const ends 
         limit(RLIMIT_NPROC, o->processes > 0 ? (uint64_t)o->processes : 0);
         struct rlimit no_core = {0, 0};
         setrlimit(RLIMIT_CORE, &no_core);
-        execve(c->file, (char *const *)(uintptr_t)c->argv,
-               (char *const *)(uintptr_t)c->environment);
+        if (drop_rights(o->unprivileged))
+            execve(c->file, (char *const *)(uintptr_t)c->argv,
+                   (char *const *)(uintptr_t)c->environment);
     }
     int os = errno;
     ssize_t told = write(failure, &os, sizeof os);

@@ -73,6 +73,21 @@ static void note_all(recomputer *w)
 
 /* ---- what may be recomputed ------------------------------------------------------ */
 
+/* Does it convert state to a larger type? Only the state is kept for backward, with any policy. */
+static bool expands_state(const hpc_program *p, const hpc_insn *i)
+{
+    if (i->op != &hpc_op_copy) return false;
+    const hpc_value_info *y = &p->value[i->operand[0]], *x = &p->value[i->operand[1]];
+    return x->kind == HPC_VALUE_STATE && hpc_type_bytes(&x->type) < hpc_type_bytes(&y->type);
+}
+
+static bool is_in_policy(const recomputer *w, const hpc_insn *i)
+{
+    if (expands_state(w->p, i)) return true;
+    if (w->o->policy == HPC_RECOMPUTE_NONE) return false;
+    return w->o->blocks == 0 || i->tags.block < w->o->blocks;
+}
+
 /* State that anything up to backward writes is not read again: here it may have changed, and by
  * another slot's forward in any case. Who makes a count or a guard is not repeated either, so that
  * types speak of one count only. */
@@ -80,7 +95,7 @@ static bool is_repeatable(const recomputer *w, const hpc_insn *i)
 {
     const hpc_program *p = w->p;
     if (i->op->comm >= 0 || i->tags.guard >= 0 || i->tags.block < 0) return false;
-    if (w->o->blocks > 0 && i->tags.block >= w->o->blocks) return false;
+    if (!is_in_policy(w, i)) return false;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value root = hpc_value_root(p, i->operand[k]);
         if (root < 0) continue;
@@ -142,6 +157,14 @@ static void decide(recomputer *w, const hpc_insn *i)
         if (p->value[root].kept || w->read_back[root]) continue; /* there, or made, in any case */
         w->extra[v] = w->again[v] ? inputs_extra(w, i) : (double)hpc_type_bytes(&p->value[v].type);
     }
+}
+
+static bool has_work(const hpc_program *p, const hpc_recompute_options *o)
+{
+    const hpc_segment *s = &p->segment[o->forward];
+    bool found = o->policy != HPC_RECOMPUTE_NONE;
+    for (int64_t k = 0; k < s->insn_n && !found; k++) found = expands_state(p, &s->insn[k]);
+    return found;
 }
 
 /* ---- rewriting of backward ----------------------------------------------------------- */
@@ -285,7 +308,7 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o)
     int current_segment = p->current, rc = HPC_OK;
     hpc_tags tags = p->tags;
     TRY(check_options(p, o));
-    if (o->policy == HPC_RECOMPUTE_NONE) return HPC_OK;
+    if (!has_work(p, o)) return HPC_OK;
     TRY(reserve(&w));
     note_all(&w);
     for (int64_t k = 0; k < p->segment[o->forward].insn_n; k++)

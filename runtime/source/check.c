@@ -16,16 +16,16 @@
 
 int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o)
 {
-    const char *library = o->library ? o->library : ".";
+    const char *program = o->program ? o->program : "./hpccoder-clang";
     int rc;
     *out = NULL;
     hpc_checker *c = hpc_alloc(1, sizeof *c);
     if (!c) return HPC_E_NOMEM;
     c->options = *o;
-    c->library = hpc_alloc(strlen(library) + 1, 1);
+    c->program = hpc_alloc(strlen(program) + 1, 1);
     c->missing = hpc_map_create();
-    if (!c->library || !c->missing) TRY(HPC_E_NOMEM);
-    memcpy(c->library, library, strlen(library) + 1);
+    if (!c->program || !c->missing) TRY(HPC_E_NOMEM);
+    memcpy(c->program, program, strlen(program) + 1);
     TRY(check_restart(c));
     *out = c;
     c = NULL;
@@ -39,7 +39,7 @@ void hpc_checker_close(hpc_checker *c)
     if (!c) return;
     check_process_stop(&c->process);
     hpc_map_free(c->missing);
-    hpc_free(c->library);
+    hpc_free(c->program);
     hpc_free(c->taken);
     hpc_free(c);
 }
@@ -48,7 +48,7 @@ int check_restart(hpc_checker *c)
 {
     if (c->process.pid > 0) return HPC_OK;
     c->generation++;
-    return check_process_start(&c->process, c->library, c->options.memory_bytes);
+    return check_process_start(&c->process, c->program, c->options.memory_bytes);
 }
 
 int check_take_id(uint64_t *id, hpc_checker *c)

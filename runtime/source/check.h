@@ -1,13 +1,12 @@
 /*
  * check.h: checks that a text parses in its context and compiles with the file's flags.
  * Candidate completions are inserted into a gap of a file, and the errors are compared
- * with those of the file without them. Uses libclang (hpccoder-clang.so), for C, C++,
- * CUDA and HIP.
+ * with those of the file without them. Uses libclang, for C, C++, CUDA and HIP.
  *
- * libclang runs in a separate process, because a malicious text can make it crash, hang
- * or exhaust memory. The process is a fork without any of the caller's open files. It
- * may write no file and has limits on memory and time. It ends when the checker is
- * closed or its owner ends. The calling process never loads libclang.
+ * libclang runs in a program of its own (hpccoder-clang), because a malicious text can
+ * make it crash, hang or exhaust memory. The program has none of the caller's open
+ * files, may write no file, and has limits on memory and time. It ends when the checker
+ * is closed or its owner ends. Any thread may open a checker.
  */
 #ifndef HPC_SOURCE_CHECK_H
 #define HPC_SOURCE_CHECK_H
@@ -53,19 +52,18 @@ void hpc_check_flags_release(hpc_check_flags *f);
 
 /* ---- the checker --------------------------------------------------------------- */
 typedef struct hpc_checker_options {
-    const char *library;  /* folder of hpccoder-clang.so; NULL: the working folder */
+    const char *program;  /* path of hpccoder-clang; NULL: in the working folder */
     double open_seconds;  /* of wall clock, for a file with its headers */
     double check_seconds; /* for one candidate */
-    size_t memory_bytes;  /* that the process may allocate */
+    size_t memory_bytes;  /* that the program may allocate */
 } hpc_checker_options;
 #define HPC_CHECKER_DEFAULTS                                                                       \
     {                                                                                              \
         .open_seconds = 60, .check_seconds = 10, .memory_bytes = (size_t)3 << 30                   \
     }
-/* A checker and its files belong to one thread at a time. Open it early: a fork costs time in
- * proportion to the memory in use. */
+/* A checker and its files belong to one thread at a time. */
 typedef struct hpc_checker hpc_checker;
-/* HPC_E_UNSUPPORTED: hpccoder-clang.so is not there or cannot be opened; the message says why. */
+/* HPC_E_UNSUPPORTED: the program is missing or cannot start; the message says why. */
 int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o);
 void hpc_checker_close(hpc_checker *c); /* after its files; NULL is fine */
 

@@ -27,6 +27,7 @@ typedef struct check_issues {
 void check_issues_release(check_issues *s);
 
 /* ---- messages between the two processes (check_wire.c) --------------------------- */
+enum { CHECK_VERSION = 5 }; /* of the messages; the first one has it */
 typedef struct check_reader {
     const uint8_t *at, *end;
     bool failed; /* it ended too early; all that is read then is 0 */
@@ -58,15 +59,17 @@ typedef struct check_process {
     int fd;
     char why[160]; /* the last one was lost */
 } check_process;
-/* HPC_E_UNSUPPORTED: the library cannot be opened. */
-int check_process_start(check_process *p, const char *library, size_t memory_bytes);
+/* HPC_E_UNSUPPORTED: the program is missing, cannot start or has another version. */
+int check_process_start(check_process *p, const char *program, size_t memory_bytes);
 /* 1: the process was lost; p->why has the reason. */
 int check_process_ask(hpc_buf *answer, check_process *p, const hpc_buf *question, double seconds);
 /* Sends a message and does not wait for an answer. */
 void check_process_tell(check_process *p, const hpc_buf *message);
 void check_process_stop(check_process *p);
-/* Never returns. */
-void check_serve(int fd, const char *library) __attribute__((noreturn));
+/* Answers requests until the other side closes the connection. `program`: a file that exists. */
+struct hpc_clang;
+void check_serve(int fd, const struct hpc_clang *table, const char *program)
+    __attribute__((noreturn));
 
 /* ---- flags (check_words.c, check_flags.c) ------------------------------------------- */
 /* Splits a command as a shell would that has no variables and no patterns. */
@@ -147,7 +150,7 @@ int check_fillings(hpc_buf *out, int64_t *n, const hpc_tokens *t, const char *te
 struct hpc_checker {
     check_process process;
     int64_t generation; /* of the process, from 1 */
-    char *library;
+    char *program;
     hpc_checker_options options;
     uint8_t *taken; /* numbers of files */
     int64_t taken_n;

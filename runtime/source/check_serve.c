@@ -1,12 +1,9 @@
 /*
- * check_serve.c: the server in the libclang process: it loads the library and answers
- * requests until the caller closes the connection.
+ * check_serve.c: the server in the libclang process: it answers requests until the
+ * caller closes the connection.
  *
  * An internal failure ends the process; the caller detects this.
  */
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,25 +32,6 @@ typedef struct server {
 static void __attribute__((noreturn)) give_up(void)
 {
     _exit(1);
-}
-
-/* ---- the library ---------------------------------------------------------------------------- */
-
-static const hpc_clang *open_library(hpc_buf *why, const char *folder)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/hpccoder-clang.so", folder);
-    void *handle = n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    const hpc_clang *table = handle ? dlsym(handle, HPC_CLANG_SYMBOL) : NULL;
-    if (table && table->version == HPC_CLANG_VERSION) return table;
-    if (table)
-        hpc_buf_printf(why, "%.300s has another version; rebuild both", path);
-    else
-        hpc_buf_printf(why,
-                       "checking code needs %.200s: install libclang-19-dev and run `make` again: "
-                       "%.200s",
-                       path, handle ? "its function table is missing" : dlerror());
-    return NULL;
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
@@ -219,12 +197,12 @@ static void serve_one(server *s)
     }
 }
 
-void check_serve(int fd, const char *library)
+void check_serve(int fd, const hpc_clang *table, const char *program)
 {
-    server s = {.fd = fd};
-    s.table = open_library(&s.answer, library);
-    if (check_send(fd, &s.answer, 0) != 0 || !s.table) give_up();
-    check_share_init(&s.share, s.table, library);
+    server s = {.fd = fd, .table = table};
+    check_put(&s.answer, CHECK_VERSION);
+    if (check_send(fd, &s.answer, 0) != 0) give_up();
+    check_share_init(&s.share, table, program);
     while (check_receive(&s.question, fd, 0) == 0) {
         serve_one(&s);
         alarm(0);

@@ -18,11 +18,11 @@
 
 enum { UNITS_MOST = 24, SEEN_MOST = 256 };
 
-void check_share_init(check_share *s, const hpc_clang *table, const char *library)
+void check_share_init(check_share *s, const hpc_clang *table, const char *program)
 {
     *s = (check_share){.table = table};
     /* libclang keeps no preamble of a file that does not exist; the text is not read. */
-    snprintf(s->path, sizeof s->path, "%s/hpccoder-clang.so", library);
+    snprintf(s->path, sizeof s->path, "%s", program);
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */

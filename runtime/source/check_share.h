@@ -35,7 +35,7 @@ typedef struct check_share {
     int64_t seen_n, seen_cap;
     uint64_t clock;
 } check_share;
-void check_share_init(check_share *s, const hpc_clang *table, const char *library);
+void check_share_init(check_share *s, const hpc_clang *table, const char *program);
 
 /* A file: item[0] is its text, item[1] declares names for it. */
 typedef struct check_texts {

@@ -24,25 +24,7 @@ typedef struct opts {
 
 static const char *const formats[] = {"text", "json", "sarif", NULL};
 
-static const hpc_option table[] = {
-    {.name = "max-tokens",
-     .letter = 'n',
-     .kind = HPC_INT,
-     .offset = offsetof(opts, n),
-     .fallback = "64",
-     .argument = "N",
-     .least = 1,
-     .most = 4096},
-    {.name = "seed", .kind = HPC_INT, .offset = offsetof(opts, seed)},
-    {.name = "temperature",
-     .letter = 't',
-     .kind = HPC_REAL,
-     .offset = offsetof(opts, temperature),
-     .fallback = "0.8",
-     .argument = "T",
-     .least = 0,
-     .most = INFINITY},
-    {.name = "rate", .kind = HPC_REAL, .offset = offsetof(opts, rate), .least = -1, .most = 0.5},
+static const hpc_option second_part[] = {
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
@@ -65,6 +47,29 @@ static const hpc_option table[] = {
     {.name = "json", .letter = 'j', .kind = HPC_FLAG, .offset = offsetof(opts, json)},
     {.name = "quiet", .letter = 'q', .kind = HPC_FLAG, .offset = offsetof(opts, quiet)},
     {0},
+};
+
+/* One table in two parts. */
+static const hpc_option table[] = {
+    {.name = "max-tokens",
+     .letter = 'n',
+     .kind = HPC_INT,
+     .offset = offsetof(opts, n),
+     .fallback = "64",
+     .argument = "N",
+     .least = 1,
+     .most = 4096},
+    {.name = "seed", .kind = HPC_INT, .offset = offsetof(opts, seed)},
+    {.name = "temperature",
+     .letter = 't',
+     .kind = HPC_REAL,
+     .offset = offsetof(opts, temperature),
+     .fallback = "0.8",
+     .argument = "T",
+     .least = 0,
+     .most = INFINITY},
+    {.name = "rate", .kind = HPC_REAL, .offset = offsetof(opts, rate), .least = -1, .most = 0.5},
+    {.more = second_part},
 };
 
 static const hpc_command command = {

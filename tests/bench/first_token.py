@@ -13,7 +13,7 @@ import argparse, json, os, re, statistics, subprocess, sys, tempfile, time
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--model", default="pilot/pilot.gguf")
+    p.add_argument("--model", default="share/pilot.gguf")
     p.add_argument("--source", default="tests/model/gguf_pieces.c")
     p.add_argument("--tokens", type=int, default=2000)
     p.add_argument("--rounds", type=int, default=5)

@@ -13,7 +13,7 @@ def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("other")
     p.add_argument("files", nargs="+")
-    p.add_argument("--model", default="pilot/pilot.gguf")
+    p.add_argument("--model", default="share/pilot.gguf")
     p.add_argument("--places", type=int, default=400)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--fill", action="store_true")

@@ -26,7 +26,7 @@ SYNTAX = re.compile(r":(\d+):\d+: (?:fatal )?error: (expected|extraneous|untermi
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("repository", nargs="+")
-    p.add_argument("--model", default="pilot/pilot.gguf")
+    p.add_argument("--model", default="share/pilot.gguf")
     p.add_argument("--holes", type=int, default=2000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--options", default="", help="further options of `hpccoder complete`")

@@ -35,8 +35,8 @@ keys() { # FAMILY
     esac
 }
 
-compare pilot pilot/pilot.gguf "f32 f16 bf16 q8_0 q4_0 q4_K"
-"$program" import pilot/pilot.gguf --out "$folder/pilot" -q >/dev/null
+compare pilot share/pilot.gguf "f32 f16 bf16 q8_0 q4_0 q4_K"
+"$program" import share/pilot.gguf --out "$folder/pilot" -q >/dev/null
 "$program" corpus pack "$corpus" --tokenizer "$folder/pilot" --to 0.1 --out "$folder/shards" -q \
     >/dev/null
 for family in llama qwen2 starcoder2 gpt_neox gpt2; do

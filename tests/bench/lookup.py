@@ -18,8 +18,8 @@ ROOMS = "infer-engine model program link device tokenizer source git shard proc 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("clones", nargs="+")
-    p.add_argument("--model", default="pilot/pilot.gguf")
-    p.add_argument("--tokenizer", default="pilot/pilot.gguf", help="whose ids the model has too")
+    p.add_argument("--model", default="share/pilot.gguf")
+    p.add_argument("--tokenizer", default="share/pilot.gguf", help="whose ids the model has too")
     p.add_argument("--each", type=int, default=10)
     p.add_argument("--turns", type=int, default=3)
     p.add_argument("--build", default="build/release")

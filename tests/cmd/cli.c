@@ -16,6 +16,7 @@
 
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
+#include "tests/support/expect.h"
 #include "tests/support/folder.h"
 #include "tests/support/shell.h"
 
@@ -206,6 +207,29 @@ static void errors_are_one_line(void **state)
     refuses("bench step --steps many", "many");
 }
 
+/* Without a model in the data folder of the user, it is the one that comes with the program. */
+static void the_installed_model_is_the_default(void **state)
+{
+    char path[PATH_MAX], pilot[PATH_MAX], folder[PATH_MAX];
+    const hpc_test_folder *f = *state;
+    assert_non_null(realpath("share/pilot.gguf", pilot));
+    setenv("XDG_DATA_HOME", f->root, 1);
+    wants("info --json", 0);
+    assert_non_null(strstr(o.out, "/pilot.gguf\""));
+    test_ok(hpc_file_mkdir(hpc_test_path(folder, f, "hpccoder")));
+    test_ok(hpc_file_mkdir(hpc_test_path(folder, f, "hpccoder/models")));
+    assert_int_equal(symlink(pilot, hpc_test_path(path, f, "hpccoder/models/hpc-135m.packed")), 0);
+    wants("info", 0);
+    assert_non_null(strstr(o.out, "models/hpc-135m.packed"));
+    wants("info --json", 0);
+    assert_non_null(strstr(o.out, path));
+    setenv("HPCCODER_MODEL", "share/pilot.gguf", 1);
+    wants("info --json", 0);
+    assert_non_null(strstr(o.out, "\"model\": \"share/pilot.gguf\""));
+    unsetenv("HPCCODER_MODEL");
+    unsetenv("XDG_DATA_HOME");
+}
+
 static void info_reports(void **state)
 {
     (void)state;
@@ -348,6 +372,8 @@ int main(void)
         cmocka_unit_test(help_names_a_command),
         cmocka_unit_test(usage_starts_with_the_main_jobs),
         cmocka_unit_test(info_reports),
+        cmocka_unit_test_setup_teardown(the_installed_model_is_the_default, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(info_names_missing_features_and_their_packages,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test(plans_are_shown),

@@ -148,7 +148,7 @@ static void test_json(void **state)
 static bool has_libclang(void)
 {
     char path[PATH_MAX];
-    return hpc_file_exists(hpc_test_built(path, "hpccoder-clang.so"));
+    return hpc_file_exists(hpc_test_built(path, "hpccoder-clang"));
 }
 
 /* Number of completions in --json with a failed check of this kind. */
@@ -194,7 +194,7 @@ static void test_checks(void **state)
     run(state, "complete @v.c --stop function --samples 16 --json --check none");
     hpc_test_says(o.out, "\"checks\": []");
     if (!has_libclang()) {
-        print_message("SKIP: hpccoder-clang.so was not built (libclang-19-dev)\n");
+        print_message("SKIP: hpccoder-clang was not built (libclang-19-dev)\n");
         skip();
     }
     good = false;

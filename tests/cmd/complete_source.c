@@ -182,7 +182,7 @@ static void link_pilot(place *p, const char *name)
 {
     char model[PATH_MAX], path[400];
     snprintf(path, sizeof path, "%s/%s", p->root, name);
-    assert_non_null(realpath("pilot/pilot.gguf", model));
+    assert_non_null(realpath("share/pilot.gguf", model));
     assert_int_equal(symlink(model, path), 0);
 }
 
@@ -225,7 +225,7 @@ static void the_pilots(void **state)
     place *p = *state;
     hpc_passages *shipped = NULL;
     hpc_passages_facts f;
-    assert_int_equal(hpc_passages_open(&shipped, "pilot/pilot.passages"), 0);
+    assert_int_equal(hpc_passages_open(&shipped, "share/pilot.passages"), 0);
     hpc_passages_describe(&f, shipped);
     assert_int_equal(f.sources_n, 28);
     assert_int_equal(f.tokens_n, 23211669);
@@ -237,7 +237,7 @@ static void the_pilots(void **state)
     write_text(p, "a.c", begin, sizeof begin - 1);
     run(p, ASK "--json");
     hpc_json *root = json_out();
-    hpc_test_says(words_of(root, "passages"), "pilot/pilot.passages");
+    hpc_test_says(words_of(root, "passages"), "share/pilot.passages");
     hpc_json_free(root);
 }
 

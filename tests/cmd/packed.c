@@ -17,7 +17,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/expect.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 #define LLAMA "tests/fixtures/families/llama"
 
 static const char SOURCE[] = "void scale(int n, double a, double *x)\n{\n    for (int i = 0;\n";

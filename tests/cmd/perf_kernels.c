@@ -1,5 +1,5 @@
 /*
- * Test of models/perf/kernels.sh, which measures the histories in models/perf/kernels.
+ * Test of share/models/perf/kernels.sh, which measures the histories in share/models/perf/kernels.
  * HPC_TEST_LONG=1 measures all of them; otherwise one small history, by time, without valgrind.
  */
 /* tsan: left out, other tests start the same threads. */
@@ -37,7 +37,7 @@ static void measures_histories(void **state)
     snprintf(kernels, sizeof kernels, "%s", program);
     build = strstr(kernels, "/build/");
     assert_non_null(build);
-    snprintf(build, sizeof kernels - (size_t)(build - kernels), "/models/perf/kernels");
+    snprintf(build, sizeof kernels - (size_t)(build - kernels), "/share/models/perf/kernels");
     assert_int_equal(hpc_buf_printf(&text,
                                     "export HPCCODER='%s'; kernels='%s'; metric=%s; %s; " TWICE,
                                     program, kernels, all ? "cost" : "time",

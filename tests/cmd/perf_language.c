@@ -113,7 +113,7 @@ static void test_language(void **state)
     script(p, "cmp b/model.json e/model.json");
     predicts(p);
     hpc_test_refuses(&o, p->root, TRAIN "--out @x --language @none", "none");
-    hpc_test_refuses(&o, p->root, TRAIN "--out @x --language pilot/pilot.gguf",
+    hpc_test_refuses(&o, p->root, TRAIN "--out @x --language share/pilot.gguf",
                      "does not classify changes");
 }
 

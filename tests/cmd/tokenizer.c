@@ -1,5 +1,5 @@
 /*
- * Tests of `hpccoder tokenizer train|encode|decode`: files, output, round trips and errors.
+ * Tests of `hpccoder tokenizer train|encode|decode|rename`: files, output, round trips and errors.
  */
 /* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
@@ -216,6 +216,31 @@ static void refuses_bad_requests(void **state)
     refuses(p, "tokenizer train @ --out @/model", 2, "not a corpus");
 }
 
+/* Renamed tokens keep their ids; all other texts give the same ids. */
+static void renames_special_tokens(void **state)
+{
+    place *p = *state;
+    hpc_buf before = {0};
+    wants(p,
+          "tokenizer rename --model tests/fixtures/byte_level/llama3.json --out @/model "
+          "<|begin_of_text|>=<fim_prefix> <|end_of_text|>=<fim_suffix>",
+          0);
+    write_file(p, "@/text", "<fim_prefix>a<fim_suffix>", 25);
+    wants(p, "tokenizer encode @/text --specials --model @/model", 0);
+    assert_non_null(strstr(p->o.out, "1000 "));
+    assert_non_null(strstr(p->o.out, " 1001\n"));
+    wants(p, "tokenizer encode " SOURCE " --model tests/fixtures/byte_level/llama3.json", 0);
+    test_ok(hpc_buf_text(&before, p->o.out));
+    wants(p, "tokenizer encode " SOURCE " --model @/model", 0);
+    assert_string_equal(p->o.out, before.data);
+    refuses(p, "tokenizer rename --model @/model --out @/x a=b", 2, "no special token a");
+    refuses(p, "tokenizer rename --model @/model --out @/x <fim_prefix>=<fim_suffix>", 2,
+            "has a token <fim_suffix> already");
+    refuses(p, "tokenizer rename --model @/model --out @/x <fim_prefix>", 2, "OLD=NEW");
+    refuses(p, "tokenizer rename --model " MODEL " --out @/x <s>=<t>", 2, "cannot be renamed");
+    hpc_buf_release(&before);
+}
+
 /* By the shell, which stops at the first failure, in the temporary folder: $e encodes, $d decodes,
  * with the model of the fixtures, and `text` is longer than a few of the parts in which a text goes
  * through. */
@@ -365,10 +390,10 @@ static void refuses_bad_training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(prints_the_ids),   TEST(bytes_come_back),      TEST(special_tokens),
-        TEST(reports_json),     TEST(refuses_bad_requests), TEST(trains),
-        TEST(uses_a_part),      TEST(refuses_bad_training), TEST(many_parts),
-        TEST(nowhere_to_write),
+        TEST(prints_the_ids), TEST(bytes_come_back),      TEST(special_tokens),
+        TEST(reports_json),   TEST(refuses_bad_requests), TEST(renames_special_tokens),
+        TEST(trains),         TEST(uses_a_part),          TEST(refuses_bad_training),
+        TEST(many_parts),     TEST(nowhere_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,69 @@ static void resumes_on_grids(void **state)
     same_file(state, "other/model/model.safetensors", "other-model/model.safetensors");
 }
 
+static double memory_of(void **state, const char *words)
+{
+    hpc_json *root = NULL;
+    double bytes = 0;
+    run_well(state, words);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "stdout"));
+    test_ok(hpc_json_real(&bytes, hpc_json_get(root, "parameter_bytes"), "parameter_bytes"));
+    hpc_json_free(root);
+    return bytes;
+}
+
+/* Frozen matrices in the blocks of the file give the bits of their values in f32 or bf16. */
+static void a_quantised_base_gives_the_same_bits_in_less_memory(void **state)
+{
+    static const char *const more[] = {"", "--dtype bf16 --recompute block",
+                                       "--recompute selective", "--grid data=2 --zero 2"};
+    char words[HPC_TEST_WORDS];
+    run_well(state, "export @base --to gguf --dtype q8_0 --out @base.gguf -q");
+    for (size_t k = 0; k < sizeof more / sizeof *more; k++)
+        for (int dense = 0; dense < 2; dense++) {
+            snprintf(words, sizeof words,
+                     TINY "--init @base.gguf --lora-rank 2 --steps 6 %s %s -o "
+                          "@%s%zu",
+                     more[k], dense ? "--lora-dense" : "", dense ? "d" : "q", k);
+            run_well(state, words);
+            if (!dense) continue;
+            char a[64], b[64];
+            snprintf(a, sizeof a, "d%zu/model/model.safetensors", k);
+            snprintf(b, sizeof b, "q%zu/model/model.safetensors", k);
+            same_file(state, a, b);
+        }
+    run_well(state, TINY "--init @base.gguf --lora-rank 2 --steps 3 -o @r");
+    run_well(state, "train --steps 6 --out @r --resume -q");
+    same_file(state, "r/model/model.safetensors", "q0/model/model.safetensors");
+    run_well(state, "export @r --out @r-model");
+    same_file(state, "r/model/model.safetensors", "r-model/model.safetensors");
+    double blocks = memory_of(state, TINY "--init @base.gguf --lora-rank 2 --dry-run --json");
+    double dense =
+        memory_of(state, TINY "--init @base.gguf --lora-rank 2 --lora-dense --dry-run --json");
+    int64_t matrices = 2 * (2 * 32 * 32 + 2 * 16 * 32 + 3 * 48 * 32);
+    assert_true(dense - blocks > (double)matrices * 2.5);
+}
+
+static void adapters_pass_through_the_format_of_peft(void **state)
+{
+    run_well(state, TUNE "--steps 5 --lora-alpha 6 --lora-targets q,v,down --out @tuned");
+    run_well(state, "export @tuned --to peft --out @peft -q");
+    run_well(state, "import @base --adapter @peft --out @merged -q");
+    same_file(state, "tuned/model/model.safetensors", "merged/model.safetensors");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 1 --lr 0 --warmup 0 --out @again");
+    same_file(state, "tuned/model/model.safetensors", "again/model/model.safetensors");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 4 --out @more");
+    run_well(state, TINY "--init @base --lora-init @peft --steps 2 --out @part");
+    run_well(state, "train --steps 4 --out @part --resume -q");
+    same_file(state, "more/model/model.safetensors", "part/model/model.safetensors");
+    hpc_test_refuses(&o, root_of(state), "import @base --adapter @peft --packed --out @x.packed -q",
+                     "import it to a folder first");
+    hpc_test_refuses(&o, root_of(state), "export @base --to peft --out @x -q", "is a model");
+    hpc_test_refuses(&o, root_of(state), "export @drawn --to peft --out @x -q", "has no adapters");
+    hpc_test_refuses(&o, root_of(state), "train --lora-init @peft --data @data --out @x -q",
+                     "--init");
+}
+
 static void a_base_that_moved_is_named_or_rejected(void **state)
 {
     run_well(state, TUNE "--steps 4 --out @run");
@@ -204,6 +267,8 @@ int main(void)
         cmocka_unit_test(killed_and_resumed_gives_the_same_bits),
         cmocka_unit_test(killed_and_resumed_on_ranks_gives_the_same_bits),
         cmocka_unit_test(resumes_on_grids),
+        cmocka_unit_test(a_quantised_base_gives_the_same_bits_in_less_memory),
+        cmocka_unit_test(adapters_pass_through_the_format_of_peft),
         cmocka_unit_test(a_base_that_moved_is_named_or_rejected),
         cmocka_unit_test(a_base_that_changed_is_rejected),
     };

@@ -17,7 +17,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/expect.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 #define FILE_                                                                                      \
     "#include <omp.h>\n\nvoid scale(int n, double a, double *x)\n{\n    @\n}\n\n"                  \
     "double dot(int n, const double *x, const double *y)\n{\n    double sum = 0.0;\n"              \

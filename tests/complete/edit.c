@@ -17,7 +17,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/model.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 enum { POSITIONS = 4096, PAGE = 16 };
 
 static int drawn(float *out, const hpc_model_tensor *t, void *user)

@@ -17,7 +17,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/expect.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 
 static const char *const files[] = {
     PILOT,

@@ -93,6 +93,17 @@ static void test_orders(void **state)
           "int f(int a) {\n  ");
     shows(hpc_test_tokenizer("gpt2.json", codellama), FILE_, 0,
           "\u2581<PRE>\u2581<SUF>\n}\n\u2581<MID>int f(int a) {\n  ");
+    static const char *const seed[] = {"<[fim-prefix]>", "<[fim-suffix]>", "<[fim-middle]>", NULL};
+    static const char *const codestral[] = {"[PREFIX]", "[SUFFIX]", "[MIDDLE]", NULL};
+    static const char *const gemma[] = {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
+                                        "<|file_separator|>", NULL};
+    shows(hpc_test_tokenizer("gpt2.json", seed), FILE_, 0,
+          "<[fim-suffix]>\n}\n<[fim-prefix]>int f(int a) {\n  <[fim-middle]>");
+    shows(hpc_test_tokenizer("gpt2.json", codestral), FILE_, 0,
+          "[SUFFIX]\n}\n[PREFIX]int f(int a) {\n  ");
+    shows(hpc_test_tokenizer("gpt2.json", gemma), FILE_, 0,
+          "<|file_separator|>src/a.c\n<|fim_prefix|>int f(int a) {\n  <|fim_suffix|>\n}\n"
+          "<|fim_middle|>");
     shows(hpc_test_tokenizer("gpt2.json", none), FILE_, 0, "int f(int a) {\n  ");
     shows(hpc_test_tokenizer("gpt2.json", none), FILE_, 1,
           "// b.h\nint b(void);\n// src/a.c\nint f(int a) {\n  ");

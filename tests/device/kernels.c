@@ -104,6 +104,7 @@ static double act_of(double x, int act)
     case HPC_SILU: return x / (1 + exp(-x));
     case HPC_RELU: return x > 0 ? x : 0;
     case HPC_RELU2: return x > 0 ? x * x : 0;
+    case HPC_TANH: return tanh(x);
     default: return x;
     }
 }
@@ -150,7 +151,7 @@ static void act_case(const form *f, hpc_dtype d, int act)
 static void activations(void **state)
 {
     (void)state;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int f = 0; f < FORM_N; f++) act_case(forms + f, f % 2 ? HPC_BF16 : HPC_F32, act);
 }
 
@@ -161,7 +162,7 @@ static void activations_at_the_ends(void **state)
     hpc_test_heap h = {0};
 
     (void)state;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++) {
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++) {
         hpc_act_args a = {hpc_test_tensor(&h, HPC_F32, 1, 8, 0, 0, 0),
                           hpc_test_tensor(&h, HPC_F32, 1, 8, 0, 0, 0),
                           {act}};
@@ -173,7 +174,7 @@ static void activations_at_the_ends(void **state)
             dx[i] = slope_of(at[i], act);
         }
         if (act != HPC_RELU2) { /* far out a difference of two gives nothing */
-            dx[1] = dx[3] = 1;
+            dx[1] = dx[3] = act != HPC_TANH;
             dx[2] = dx[4] = act == HPC_ACT_NONE;
         }
         dx[7] = NAN;

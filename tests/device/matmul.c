@@ -281,7 +281,7 @@ static void symmetric(void **state)
 static void epilogues(void **state)
 {
     (void)state;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int i = 0; i < 4; i++) {
             product c = {.m = 19,
                          .n = 75,

@@ -121,6 +121,7 @@ static inline double act_of(double x, int act)
     case HPC_SILU: return x / (1 + exp(-x));
     case HPC_RELU: return x > 0 ? x : 0;
     case HPC_RELU2: return x > 0 ? x * x : 0;
+    case HPC_TANH: return tanh(x);
     default: return x;
     }
 }

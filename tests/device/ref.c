@@ -142,8 +142,9 @@ static void activations(void **state)
         [HPC_GELU_ERF] = {-0.15865525393145707, 0, 0.84134474606854293, 2.9959503059051100},
         [HPC_SILU] = {-0.26894142136999510, 0, 0.73105857863000490, 2.8577223804673000},
         [HPC_RELU] = {0, 0, 1, 3},
-        [HPC_RELU2] = {0, 0, 1, 9}};
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++) {
+        [HPC_RELU2] = {0, 0, 1, 9},
+        [HPC_TANH] = {-0.76159415595576489, 0, 0.76159415595576489, 0.99505475368673046}};
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++) {
         double y[4], up[] = {2, 2, 2, -1};
         const int32_t three = 3;
         hpc_act_args g = {.y = f64_of(y, 4, 1, 0), .x = f64_of(x, 4, 1, 0), .attr = {act}};

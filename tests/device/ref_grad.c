@@ -196,7 +196,7 @@ static double glu_loss(const void *args)
 static void act_grads(void **state)
 {
     (void)state;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++) {
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++) {
         double x[30], up[30], y[30], dx[30], dup[30];
         fill(x, 30, 1), fill(up, 30, 2), fill(weight, 30, 3);
         for (int i = 0; i < 30; i++) x[i] += x[i] > 0 ? 0.01 : -0.01; /* off the kink at 0 */

@@ -57,12 +57,13 @@ static inline int run_plan(const hpc_plan *p, const void *args, int workers)
     hpc_barrier barrier;
     hpc_barrier_init(&barrier, 1);
     void *workspace = p->workspace > 0 ? hpc_alloc(p->workspace, 1) : NULL;
-    void *own = p->own > 0 ? hpc_alloc_aligned(p->own, 1, HPC_ALIGN) : NULL;
+    void *own =
+        p->cpu.worker_bytes > 0 ? hpc_alloc_aligned(p->cpu.worker_bytes, 1, HPC_ALIGN) : NULL;
     for (int w = 0; w < workers; w++) {
         hpc_launch l = {.worker = w,
                         .workers = workers,
                         .workspace = workspace,
-                        .own = own,
+                        .cpu.worker = own,
                         .barrier = &barrier};
         int rc = p->run(&l, args);
         if (rc < 0 && first == 0) first = rc;

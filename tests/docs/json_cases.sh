@@ -105,7 +105,7 @@ END
 done
 git -C odd commit -q -a -m 'Allocate in loops'
 
-zstd -dcq "$ROOT/models/perf/examples.csv.zst" | awk -F, 'BEGIN { OFS = "," }
+zstd -dcq "$ROOT/share/models/perf/examples.csv.zst" | awk -F, 'BEGIN { OFS = "," }
     NR == 1 { print; next }
     { n[$6]++ }
     n[$6] <= 60 { $1 = "r" n[$6] % 5; print }' >examples.csv
@@ -114,12 +114,12 @@ small="--hidden 16 --layers 1 --heads 2 --ffn 16 --length 64 --rows 2 --steps 4 
 build="--build 'gcc -O1 -g main.c -o main' --run ./main -m cost"
 cat <<END
 info | | hpccoder info --json
-complete | hpccoder-clang.so | hpccoder complete axpy.c --at 4:9 --stop line --max-tokens 16 --json
-complete | hpccoder-clang.so | hpccoder complete dtrsv.c --stop function --json
-pragma | hpccoder-clang.so | hpccoder pragma axpy.c --json
-pragma | hpccoder-clang.so | hpccoder pragma --rank axpy.c --json
-pragma | hpccoder-clang.so | hpccoder pragma missing.c --json
-pragma --format sarif | hpccoder-clang.so | hpccoder pragma axpy.c --format sarif
+complete | hpccoder-clang | hpccoder complete axpy.c --at 4:9 --stop line --max-tokens 16 --json
+complete | hpccoder-clang | hpccoder complete dtrsv.c --stop function --json
+pragma | hpccoder-clang | hpccoder pragma axpy.c --json
+pragma | hpccoder-clang | hpccoder pragma --rank axpy.c --json
+pragma | hpccoder-clang | hpccoder pragma missing.c --json
+pragma --format sarif | hpccoder-clang | hpccoder pragma axpy.c --format sarif
 corpus harvest | | hpccoder corpus harvest src --out corpus --held-out none --json
 harvest.json | | cat corpus/harvest.json
 corpus sketch | | hpccoder corpus sketch src --list held-out.txt --out held-out.sketch --json
@@ -140,7 +140,7 @@ trace | hpccoder-spm.so | cat trace.json
 metrics.csv | hpccoder-spm.so | cat run/metrics.csv
 report | hpccoder-spm.so | hpccoder report run --json
 import, export | hpccoder-spm.so | hpccoder import run/model --out model --json
-import, export | hpccoder-spm.so | hpccoder export "$ROOT/pilot/pilot.gguf" --to packed --out pilot.packed --json
+import, export | hpccoder-spm.so | hpccoder export "$ROOT/share/pilot.gguf" --to packed --out pilot.packed --json
 perf collect | valgrind | hpccoder perf collect --repo app $build --db perf.db --json
 perf report | valgrind | hpccoder perf report --repo app --db perf.db --json
 perf predict | | hpccoder perf predict --repo app HEAD~4..HEAD --json
@@ -150,6 +150,9 @@ perf predict | valgrind | hpccoder perf predict --repo app --measure $build --db
 perf predict --format sarif | | hpccoder perf predict --repo app HEAD~6..HEAD~4 --each --format sarif
 corpus pack | valgrind hpccoder-spm.so | hpccoder corpus pack --task perf --perf perf.db --repository app --tokenizer tok --out pairs --split all --json
 perf train | | hpccoder perf train --examples examples.csv --evaluate --out learnt --json
+eval perf | | hpccoder eval perf --examples examples.csv --json
+eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/pilot/pilot.gguf" axpy.c missing.c --out scores --json
+eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/pilot/pilot.gguf" axpy.c --compare scores --json
 plan check | | hpccoder plan check --grid data=2 --json
 plan check | | hpccoder plan check --grid data=2 --memory 0.00001 --json
 plan simulate | | hpccoder plan simulate --machine two-cores --grid data=2 --json

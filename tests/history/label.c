@@ -332,7 +332,7 @@ static void test_labels(void **state)
         {"100", "105.001", counted, HPC_HISTORY_SLOWER, 0.05001},
         {"10,10", "12,12,12", counted, HPC_HISTORY_SLOWER, 0.2},
         {"10,10,10,10", "10,10,10.001,10", counted, HPC_HISTORY_SAME, 0},
-        /* 2 % of noise: three samples show 8 %, and that 1 % is none; one sample shows nothing */
+        /* 2 % of noise: three samples show 8 %, but not 1 %; one sample shows nothing */
         {"9.9,10,10.1", "10.7,10.8,10.9", two, HPC_HISTORY_SLOWER, 0.08},
         {"10.7,10.8,10.9", "9.9,10,10.1", two, HPC_HISTORY_FASTER, -0.8 / 10.8},
         {"9.9,10,10.1,10,9.9,10.1,10", "9.9,10,10.1,10.1,10.1,10.3,10.2", two, HPC_HISTORY_SAME,

@@ -21,6 +21,7 @@
 #include "infer/engine/engine.h"
 #include "tests/support/folder.h"
 #include "tests/support/model.h"
+#include "tests/support/stream.h"
 
 #define LOGITS   "tests/fixtures/logits/"
 #define FAMILIES "tests/fixtures/families/"
@@ -45,40 +46,6 @@ static const double BOUND_ONE = 2, BOUND_ALL = 1.25;
 
 /* ---- tensors by their names ------------------------------------------------------------------ */
 
-typedef struct stream {
-    uint64_t state, word;
-    int left; /* bytes of the word */
-} stream;
-
-static stream stream_of(const char *name)
-{
-    stream s = {.state = 14695981039346656037u};
-    for (; *name; name++) s.state = (s.state ^ (uint8_t)*name) * 1099511628211u;
-    return s;
-}
-
-static uint8_t next_byte(stream *s)
-{
-    if (s->left == 0) {
-        uint64_t z = s->state += 0x9E3779B97F4A7C15u;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        s->word = z ^ (z >> 31);
-        s->left = 8;
-    }
-    uint8_t b = (uint8_t)s->word;
-    s->word >>= 8;
-    s->left--;
-    return b;
-}
-
-/* A signed integer of so many bits. */
-static float next_whole(stream *s, int bits)
-{
-    uint32_t low = next_byte(s), high = next_byte(s) ^ 0x80u;
-    return (float)((high << 8 | low) >> (16 - bits)) - (float)(1 << (bits - 1));
-}
-
 static bool ends_in(const char *name, const char *end)
 {
     size_t n = strlen(name), m = strlen(end);
@@ -86,7 +53,8 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /* Draws numbers that their type holds exactly; except for matrices, every type does. */
-static void draw_numbers(void *out, stream s, const char *name, int rank, hpc_dtype d, int64_t n)
+static void draw_numbers(void *out, hpc_test_stream s, const char *name, int rank, hpc_dtype d,
+                         int64_t n)
 {
     static float x[MOST];
     bool norm = strstr(name, "norm") && ends_in(name, "weight");
@@ -94,13 +62,13 @@ static void draw_numbers(void *out, stream s, const char *name, int rank, hpc_dt
     assert_true(n <= MOST);
     for (int64_t i = 0; i < n; i++) {
         if (norm)
-            x[i] = 1 + next_whole(&s, 4) / 64;
+            x[i] = 1 + hpc_test_stream_whole(&s, 4) / 64;
         else if (matrix && d == HPC_F32)
-            x[i] = next_whole(&s, 16) / 0x1p18f;
+            x[i] = hpc_test_stream_whole(&s, 16) / 0x1p18f;
         else if (matrix && d == HPC_F16)
-            x[i] = next_whole(&s, 11) / 0x1p13f;
+            x[i] = hpc_test_stream_whole(&s, 11) / 0x1p13f;
         else
-            x[i] = next_whole(&s, 8) / 0x1p10f;
+            x[i] = hpc_test_stream_whole(&s, 8) / 0x1p10f;
     }
     hpc_from_f32(out, d, x, n);
 }
@@ -118,10 +86,10 @@ static const struct {
     [HPC_Q6_K] = {{208}, {0x0400}},
 };
 
-static void draw_blocks(uint8_t *out, stream s, hpc_dtype d, size_t bytes)
+static void draw_blocks(uint8_t *out, hpc_test_stream s, hpc_dtype d, size_t bytes)
 {
     size_t width = hpc_dtype_get(d)->block_bytes;
-    for (size_t i = 0; i < bytes; i++) out[i] = next_byte(&s);
+    for (size_t i = 0; i < bytes; i++) out[i] = hpc_test_stream_byte(&s);
     for (uint8_t *b = out; b < out + bytes; b += width)
         for (int k = 0; k < 2 && factors[d].least[k]; k++) {
             uint8_t *half = b + factors[d].at[k];
@@ -144,10 +112,10 @@ static int write_drawn(hpc_file_writer *w, int64_t i, void *user)
     assert_true(t->bytes <= sizeof bytes);
     if (f->kept[i]) return hpc_file_write(w, f->kept[i], t->bytes);
     if (hpc_dtype_get(t->dtype)->quantised)
-        draw_blocks(bytes, stream_of(other ? "other" : t->name), t->dtype, t->bytes);
+        draw_blocks(bytes, hpc_test_stream_of(other ? "other" : t->name), t->dtype, t->bytes);
     else
-        draw_numbers(bytes, stream_of(other ? "other" : t->name), t->name, t->rank, t->dtype,
-                     (int64_t)(t->bytes / hpc_dtype_get(t->dtype)->block_bytes));
+        draw_numbers(bytes, hpc_test_stream_of(other ? "other" : t->name), t->name, t->rank,
+                     t->dtype, (int64_t)(t->bytes / hpc_dtype_get(t->dtype)->block_bytes));
     return hpc_file_write(w, bytes, t->bytes);
 }
 

@@ -107,6 +107,7 @@ static int stage(staged *s, hpc_link *l, const hpc_comm *c, size_t send, size_t 
     EXPECT(gpu.copy(s->recv, c->recv, recv, TO_DEVICE) == 0 && gpu.sync() == 0);
     on.send = c->send ? s->send : NULL;
     on.recv = c->recv ? s->recv : NULL;
+    on.stream = (void *)1; /* cudaStreamLegacy */
     return hpc_link_start(l, &s->h, &on);
 }
 

@@ -77,7 +77,7 @@ cmd/|runtime/base/error\.c (fprintf|vfprintf|fputs|fputc|fwrite|perror|abort)[[:
 cmd/|runtime/base/error\.c stderr($|[^A-Za-z0-9_])
 cmd/ stdout($|[^A-Za-z0-9_])
 cmd/ (printf|vprintf|puts|putchar|exit|_Exit|quick_exit)[[:space:]]*\(
-cmd/|runtime/proc/|runtime/source/check_(process|serve)\.c _exit[[:space:]]*\(
+cmd/|runtime/proc/|runtime/source/check_serve\.c _exit[[:space:]]*\(
 cmd/|runtime/proc/|runtime/link/mpi\.c|infer/verify/witness/|eval/bench/peers\.c (getenv|secure_getenv|setenv|putenv)[[:space:]]*\(
 END
 

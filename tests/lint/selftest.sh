@@ -7,6 +7,7 @@ tree=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$tree"' EXIT
 mkdir -p "$tree/tests/docs" "$tree/docs" && cp tests/docs/same_json.py "$tree/tests/docs" &&
     cp Makefile config.sh .clang-format .gitignore "$tree" && cp docs/docs.mk "$tree/docs" &&
+    cp tests/tests.mk "$tree/tests" &&
     cp -r tests/lint "$tree/tests" && cd "$tree" && git init -q . || exit 1
 build=build/selftest
 scratch=$tree/build/scratch
@@ -96,7 +97,6 @@ END
 echo 'inner runtime/base/inner -' >>tests/lint/rooms
 # No offences are left to this tree, and its subjects count from its first commit on.
 : >tests/lint/words_left.txt
-: >tests/lint/commands_left
 echo 'runtime/base includes calls' >tests/lint/circle_free
 commit() { # subject
     git -c user.name=t -c user.email=t@t commit -q --allow-empty -m "$1"

@@ -6,7 +6,7 @@
 build=$1
 status=0
 set --
-for file in $(awk '/^[a-z]/ { print "libhpc-" $1 ".a" }' tests/lint/rooms) cmd/main.o; do
+for file in $(awk '/^[a-z]/ { print "libhpc-" $1 ".a" }' tests/lint/rooms) cmd/main.o runtime/source/clang/main.o; do
     [ ! -f "$build/$file" ] || set -- "$@" "$build/$file"
 done
 work=$(mktemp -d) || exit 1
@@ -17,14 +17,14 @@ files 'tests/*.c' 'tests/*.h' | xargs cat /dev/null | grep -oE '[a-z_][A-Za-z0-9
 nm -A -g "$@" | awk 'NF > 2 {
     file = $1; sub(/:[0-9a-f]*$/, "", file); object = file; sub(/.*[:\/]/, "", object)
     module = file; sub(/:[^:]*$/, "", module); sub(/.*\/(libhpc-)?/, "", module); sub(/\.[ao]$/, "", module)
-    if (module == "main") module = "cmd"
+    if (module == "main") module = file ~ /source/ ? "source" : "cmd"
     print module, object, $(NF - 1), $NF
 }' >"$work/symbols"
 awk '
     FILENAME == ARGV[1] { tested[$1]; next }
     $3 == "U" { used[$4]; n++; user[n] = $1; name[n] = $4; next }
     $3 ~ /[TDBRC]/ {
-        if ($4 in home) print $1 " " $2 ": " $4 " is also defined in " home[$4] " " object[$4]
+        if ($4 in home && $4 != "main") print $1 " " $2 ": " $4 " is also defined in " home[$4] " " object[$4]
         home[$4] = $1; object[$4] = $2
     }
     END {

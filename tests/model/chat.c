@@ -14,7 +14,7 @@
 #include "tests/support/expect.h"
 #include "tests/support/folder.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 
 static void put_text(void **state, const char *name, const char *text)
 {

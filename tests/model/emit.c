@@ -230,6 +230,63 @@ static void what_an_adapter_trains_has_its_gradient(void **state)
     hpc_test_model_close(&m);
 }
 
+/* Changes of the rows of some tokens, in the embedding and in a head of its own or the same. */
+static void trained_rows_have_their_gradient(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        const int32_t tokens[] = {1, 2, VOCAB - 1};
+        hpc_test_model m;
+        hpc_model_config c = adapted();
+        c.tied = tied;
+        c.adapter.token_n = 3;
+        memcpy(c.adapter.token, tokens, sizeof tokens);
+        hpc_test_model_open(&m, &c, T, DOCUMENTS, HPC_TEST_GRADIENT);
+        hpc_test_model_draw(&m, 7, 0.3);
+        feed(&m);
+        hpc_test_write_i32(m.e, 0, m.io.token_rows, tokens);
+        gradients_are_slopes(&m);
+        hpc_test_model_close(&m);
+    }
+}
+
+/* A row with its change is the row of the same model whose table has the sum. */
+static void changes_of_rows_are_added(void **state)
+{
+    (void)state;
+    const int32_t tokens[] = {1, VOCAB - 1};
+    double with[T][VOCAB], merged[T][VOCAB], wide[VOCAB * HIDDEN * 2], rows[2][HIDDEN];
+    hpc_test_model m, plain;
+    hpc_model_config c = adapted();
+    c.tied = true;
+    hpc_test_model_open(&plain, &c, T, DOCUMENTS, HPC_TEST_LOGITS);
+    c.adapter.token_n = 2;
+    memcpy(c.adapter.token, tokens, sizeof tokens);
+    hpc_test_model_open(&m, &c, T, DOCUMENTS, HPC_TEST_LOGITS);
+    hpc_test_model_draw(&m, 7, 0.3);
+    for (int64_t k = 0; k < m.list_n; k++) {
+        if (m.list[k].adapter == 3) continue;
+        get(&m, m.list[k].name, wide);
+        set(&plain, m.list[k].name, wide);
+    }
+    get(&m, "model.embed_tokens.lora_rows.weight", rows[0]);
+    get(&m, "model.embed_tokens.weight", wide);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < HIDDEN; i++) wide[tokens[k] * HIDDEN + i] += rows[k][i];
+    set(&plain, "model.embed_tokens.weight", wide);
+    feed(&m);
+    feed(&plain);
+    hpc_test_write_i32(m.e, 0, m.io.token_rows, tokens);
+    hpc_test_model_step(&m, 1, 0);
+    hpc_test_model_step(&plain, 1, 0);
+    hpc_test_read(m.e, 0, m.io.logits, with[0]);
+    hpc_test_read(plain.e, 0, plain.io.logits, merged[0]);
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < VOCAB; i++) assert_true(fabs(with[t][i] - merged[t][i]) < 1e-11);
+    hpc_test_model_close(&m);
+    hpc_test_model_close(&plain);
+}
+
 static void class_heads_have_their_gradient(void **state)
 {
     (void)state;
@@ -338,6 +395,8 @@ int main(void)
         cmocka_unit_test(a_pair_is_told_by_both_last_tokens),
         cmocka_unit_test(adapters_add_their_product),
         cmocka_unit_test(what_an_adapter_trains_has_its_gradient),
+        cmocka_unit_test(trained_rows_have_their_gradient),
+        cmocka_unit_test(changes_of_rows_are_added),
         cmocka_unit_test(class_heads_have_their_gradient),
         cmocka_unit_test(bf16_is_near),
         cmocka_unit_test(dropout_has_its_places),

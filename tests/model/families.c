@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/family.h"
 #include "tests/support/folder.h"
-#include "tests/support/model.h"
 
 /* Relative to a tensor's largest number, all in f32: two blocks are about thirty roundings of 6e-8
  * one after the other, and sums of up to 61 products. */
@@ -39,78 +39,25 @@ static const family families[] = {
     {"gpt_neox_sequential", "gpt_neox", true},
     {"gpt2", "gpt2", true},
 };
-enum { FAMILIES = sizeof families / sizeof *families, MOST = 8192, STEPS = 10 };
-
-static const char *path_of(char out[PATH_MAX], const char *name, const char *file)
-{
-    snprintf(out, PATH_MAX, "tests/fixtures/families/%s%s", name, file);
-    return out;
-}
-
-/* A tensor of the fixture as doubles; its length. */
-static int64_t expected(double *out, const char *name, const char *tensor)
-{
-    char path[PATH_MAX];
-    hpc_safetensors *s;
-    hpc_stored_tensor t;
-    float f[MOST];
-    test_ok(hpc_safetensors_open(&s, path_of(path, name, "/expected.safetensors")));
-    test_ok(hpc_safetensors_find(&t, s, tensor));
-    int64_t n = (int64_t)(t.bytes / hpc_dtype_get(t.dtype)->block_bytes);
-    assert_true(n <= MOST);
-    hpc_to_f32(f, t.data, t.dtype, n);
-    for (int64_t i = 0; i < n; i++) out[i] = f[i];
-    hpc_safetensors_close(s);
-    return n;
-}
-
-/* Relative to the largest number of b, and that to `least` at least. */
-static double distance(const double *a, const double *b, int64_t n, double least)
-{
-    double most = least, apart = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double d = fabs(a[i] - b[i]);
-        if (!(d <= apart)) apart = d; /* NaN too, and it stays */
-        if (fabs(b[i]) > most) most = fabs(b[i]);
-    }
-    return most > 0 ? apart / most : apart;
-}
-
-static void read_tensor(double *out, const hpc_weights *w, const hpc_model_tensor *t)
-{
-    float f[MOST];
-    int64_t n = hpc_test_model_tensor_n(t);
-    assert_true(n <= MOST);
-    test_ok(hpc_weights_read(f, w, t));
-    for (int64_t i = 0; i < n; i++) out[i] = f[i];
-}
+enum { FAMILIES = sizeof families / sizeof *families, MOST = HPC_TEST_FAMILY_MOST, STEPS = 10 };
 
 /* The fixture as a program, loaded and fed. */
 static void open_family(hpc_test_model *m, const family *f, hpc_test_steps steps)
 {
     char path[PATH_MAX];
-    double token[64], length[8], x[MOST];
-    int32_t tokens[64], lengths[8];
+    double x[MOST], length[8];
     hpc_model_config c;
-    hpc_weights *w;
-    test_ok(hpc_model_config_read(&c, path_of(path, f->name, "")));
+    test_ok(hpc_model_config_read(&c, hpc_test_family_path(path, f->name, "")));
     assert_string_equal(c.family, f->family);
     assert_int_equal(c.dtype, HPC_F32);
-    int64_t n = expected(token, f->name, "tokens"), d = expected(length, f->name, "lengths");
-    for (int64_t i = 0; i < n; i++) tokens[i] = (int32_t)token[i];
-    for (int64_t i = 0; i < d; i++) lengths[i] = (int32_t)length[i];
+    int64_t n = hpc_test_family_expected(x, f->name, "tokens");
+    int64_t d = hpc_test_family_expected(length, f->name, "lengths");
     hpc_test_model_open(m, &c, n, d, steps);
-    test_ok(hpc_weights_open(&w, path, &c));
-    for (int64_t k = 0; k < m->list_n; k++) {
-        assert_true(hpc_weights_has(w, &m->list[k]));
-        read_tensor(x, w, &m->list[k]);
-        hpc_test_write(m->e, 0, hpc_program_find(m->p, m->list[k].name), x);
-    }
-    hpc_weights_close(w);
-    hpc_test_model_feed(m, tokens, lengths, (int)d);
+    hpc_test_family_load(m, path);
+    hpc_test_family_feed(m, f->name);
     if (m->io.pooled < 0) return;
     int32_t last[8], end = 0;
-    for (int64_t i = 0; i < d; i++) last[i] = (end += lengths[i]) - 1;
+    for (int64_t i = 0; i < d; i++) last[i] = (end += (int32_t)length[i]) - 1;
     hpc_test_write_i32(m->e, 0, m->io.pooled, last);
 }
 
@@ -121,57 +68,23 @@ static void logits_are_those_of_transformers(void **state)
     hpc_test_model m;
     open_family(&m, f, HPC_TEST_LOGITS);
     hpc_test_model_step(&m, 1, 0);
-    int64_t n = expected(want, f->name, "logits");
+    int64_t n = hpc_test_family_expected(want, f->name, "logits");
     assert_int_equal(n, hpc_test_n(m.p, m.io.logits));
     hpc_test_read(m.e, 0, m.io.logits, got);
-    double apart = distance(got, want, n, 0);
+    double apart = hpc_test_distance(got, want, n, 0);
     if (!(apart <= BOUND)) print_error("%s: logits apart by %.3g\n", f->name, apart);
     assert_true(apart <= BOUND);
     hpc_test_model_close(&m);
 }
 
-/* A bias added to all keys does not change attention weights, unless positions are rotary. Its
- * gradient is rounding error only, measured relative to those of the other biases. */
-static bool vanishes(const hpc_model_config *c, const hpc_model_tensor *t)
-{
-    return t->part == HPC_PART_K_BIAS && c->position == HPC_LEARNED;
-}
-
-static double largest_bias(const hpc_weights *w, const hpc_test_model *m)
-{
-    double x[MOST], most = 0;
-    for (int64_t k = 0; k < m->list_n; k++) {
-        if (m->list[k].part != HPC_PART_V_BIAS) continue;
-        read_tensor(x, w, &m->list[k]);
-        for (int64_t i = 0; i < hpc_test_model_tensor_n(&m->list[k]); i++)
-            if (fabs(x[i]) > most) most = fabs(x[i]);
-    }
-    return most;
-}
-
 static void gradients_are_those_of_transformers(void **state)
 {
     const family *f = *state;
-    char path[PATH_MAX];
-    double want[MOST], got[MOST];
     hpc_test_model m;
-    hpc_weights *w;
     if (!f->steps) return;
     open_family(&m, f, HPC_TEST_GRADIENT);
     hpc_test_model_step(&m, 1, 0);
-    test_ok(hpc_weights_open(&w, path_of(path, f->name, "/gradient"), &m.c));
-    for (int64_t k = 0; k < m.list_n; k++) {
-        hpc_value grad = m.p->value[hpc_program_find(m.p, m.list[k].name)].grad;
-        assert_true(grad >= 0);
-        read_tensor(want, w, &m.list[k]);
-        hpc_test_read(m.e, 0, grad, got);
-        double least = vanishes(&m.c, &m.list[k]) ? largest_bias(w, &m) : 0;
-        double apart = distance(got, want, hpc_test_model_tensor_n(&m.list[k]), least);
-        if (!(apart <= BOUND))
-            print_error("%s: gradient of %s apart by %.3g\n", f->name, m.list[k].name, apart);
-        assert_true(apart <= BOUND);
-    }
-    hpc_weights_close(w);
+    hpc_test_family_gradients(&m, f->name, BOUND);
     hpc_test_model_close(&m);
 }
 
@@ -180,7 +93,7 @@ static void steps_are(const family *f, hpc_test_steps steps, const char *name, d
     double want[MOST], got[STEPS];
     hpc_test_model m;
     open_family(&m, f, steps);
-    assert_int_equal(expected(want, f->name, name), STEPS);
+    assert_int_equal(hpc_test_family_expected(want, f->name, name), STEPS);
     for (int k = 0; k < STEPS; k++) {
         got[k] = hpc_test_model_step(&m, k + 1, lr);
         double apart = fabs(got[k] - want[k]) / want[0];
@@ -264,7 +177,7 @@ static void what_is_saved_is_what_was_loaded(void **state)
         char from[PATH_MAX], to[PATH_MAX];
         hpc_model_config c, again;
         hpc_weights *w;
-        test_ok(hpc_model_config_read(&c, path_of(from, f->name, "")));
+        test_ok(hpc_model_config_read(&c, hpc_test_family_path(from, f->name, "")));
         test_ok(hpc_weights_open(&w, from, &c));
         hpc_weights_save_options o = {.dtype = c.dtype, .read = read_from, .user = w};
         if (strcmp(f->name, "starcoder2") == 0) o.part_bytes = 40000; /* as the fixture */

@@ -18,7 +18,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/expect.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 #define LLAMA "tests/fixtures/families/llama"
 
 static void copy_pilot(char path[PATH_MAX], void **state)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/model/foreign.h"
+#include "tests/support/expect.h"
 #include "tests/support/fault.h"
 
 #define BYTE_LEVEL "tests/fixtures/byte_level/"
@@ -70,8 +71,7 @@ static void compare(both *b, const char *text, size_t n)
 
 static void compare_texts(both *b)
 {
-    hpc_json *root = NULL;
-    test_ok(hpc_json_read(&root, BYTE_LEVEL "expected.json"));
+    hpc_json *root = hpc_test_json(BYTE_LEVEL "expected.json.zst");
     const hpc_json *texts = hpc_json_get(root, "texts");
     for (int64_t k = 0; k < hpc_json_n(texts); k++) {
         const char *text;
@@ -239,6 +239,42 @@ static void special_ids_follow_the_keys(void **state)
     s = specials(state, BYTE_LEVEL "gpt2.json",
                  &(foreign_edit){"bos_token_id", HPC_GGUF_I32, 0, 0, &none, 4}); /* -1 */
     assert_int_equal(s.begin, -1);
+}
+
+/* Marks are those of the keys, then those of earlier keys, then known names. */
+static void marks_follow_the_keys(void **state)
+{
+    static const struct {
+        const char *key;
+        hpc_special special;
+    } cases[] = {
+        {"fim_pre_token_id", HPC_SPECIAL_FIM_PREFIX}, {"fim_suf_token_id", HPC_SPECIAL_FIM_SUFFIX},
+        {"middle_token_id", HPC_SPECIAL_FIM_MIDDLE},  {"fim_pad_token_id", HPC_SPECIAL_FIM_PAD},
+        {"fim_rep_token_id", HPC_SPECIAL_REPOSITORY}, {"fim_sep_token_id", HPC_SPECIAL_FILE}};
+    static const uint32_t seven = 7, beyond = 1 << 20;
+    char path[PATH_MAX];
+    hpc_tokenizer *t;
+    int32_t id;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        foreign_gguf(hpc_test_path(path, *state, "a.gguf"), BYTE_LEVEL "gpt2.json", 0,
+                     &ID(cases[k].key, &seven));
+        test_ok(hpc_model_tokenizer(&t, path));
+        const char *name = hpc_tokenizer_special_name(t, cases[k].special, &id);
+        size_t n;
+        const char *piece = hpc_tokenizer_piece(t, 7, &n);
+        assert_int_equal(id, 7);
+        assert_true(strlen(name) == n && memcmp(name, piece, n) == 0);
+        assert_int_equal(hpc_tokenizer_fim_order(t), HPC_FIM_NONE); /* one mark of three */
+        hpc_tokenizer_close(t);
+    }
+    foreign_gguf(path, BYTE_LEVEL "gpt2.json", 0, &ID("fim_pre_token_id", &beyond));
+    test_fails(hpc_model_tokenizer(&t, path), HPC_E_FORMAT, "is not one of its");
+    foreign_gguf(path, BYTE_LEVEL "starcoder2.json", 0, &GONE("fim_pre_token_id"));
+    test_ok(hpc_model_tokenizer(&t, path));
+    hpc_tokenizer_special_name(t, HPC_SPECIAL_FIM_PREFIX, &id);
+    assert_int_equal(id, hpc_tokenizer_find(t, "<fim_prefix>"));
+    assert_int_equal(hpc_tokenizer_fim_order(t), HPC_FIM_MIDDLE_LAST);
+    hpc_tokenizer_close(t);
 }
 
 /* Some pre-tokenizer names imply that a word in the vocabulary needs no merges. */
@@ -467,6 +503,7 @@ int main(void)
         IN_FOLDER(qwen_is_not_normalised),
         IN_FOLDER(flags_follow_the_keys),
         IN_FOLDER(special_ids_follow_the_keys),
+        IN_FOLDER(marks_follow_the_keys),
         IN_FOLDER(names_say_whether_words_need_merges),
         IN_FOLDER(a_control_piece_may_be_the_unknown_one),
         IN_FOLDER(types_may_be_missing),

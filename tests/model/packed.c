@@ -199,7 +199,7 @@ static const char *make_source(char path[PATH_MAX], void **state)
 static void tokenizers_come_along(void **state)
 {
     static const char text[] = "for (int i = 0; i < 10; i++)\n\ta[i] += 'x';";
-    static const char *const from[] = {SPM, JSON, "pilot/pilot.gguf"};
+    static const char *const from[] = {SPM, JSON, "share/pilot.gguf"};
     char path[PATH_MAX], source[PATH_MAX];
     make_source(source, state);
     hpc_test_path(path, *state, "a.packed");

@@ -1,5 +1,5 @@
 /*
- * pilot.c: the shipped model, pilot/pilot.gguf: complete, small enough, with its tokenizer. It
+ * pilot.c: the shipped model, share/pilot.gguf: complete, small enough, with its tokenizer. It
  * predicts unseen code, and uses the text after the middle of a function.
  */
 /* tsan: left out, other tests start the same threads. */
@@ -16,7 +16,7 @@
 #include "runtime/source/source.h"
 #include "tests/support/model.h"
 
-static const char FILE_NAME[] = "pilot/pilot.gguf";
+static const char FILE_NAME[] = "share/pilot.gguf";
 enum { MOST_BYTES = 10 << 20, MOST_TOKENS = 512 };
 
 /* A passage in parts: prefix, suffix and middle, with marks. */

@@ -32,8 +32,10 @@ static hpc_model_config kind_at(int i)
     if (i == 5) c.head = HPC_HEAD_CLASSES, c.classes = 3;
     if (i == 6) c.head = HPC_HEAD_PAIRS, c.classes = 2, c.tied = true;
     if (i == 7)
-        c.adapter =
-            (hpc_adapter_config){4, 8, 1u << HPC_PART_Q | 1u << HPC_PART_O | 1u << HPC_PART_DOWN};
+        c.adapter = (hpc_adapter_config){.rank = 4,
+                                         .alpha = 8,
+                                         .targets = 1u << HPC_PART_Q | 1u << HPC_PART_O |
+                                                    1u << HPC_PART_DOWN};
     return c;
 }
 
@@ -137,12 +139,34 @@ static void adapters_stand_beside_what_they_freeze(void **state)
     assert_true(a->row == 1 && a->col == -1 && b->row == -1 && b->col == 0);
     assert_true(!w->trainable && a->trainable && b->trainable);
     assert_null(find(list, n, HPC_PART_K, 0, 1));
+    assert_null(find(list, n, HPC_PART_EMBED, -1, 3));
     assert_false(find(list, n, HPC_PART_NORM, -1, 0)->trainable);
     hpc_free(list);
     c.head = HPC_HEAD_CLASSES, c.classes = 2;
     test_ok(hpc_model_tensors(&list, &n, &c));
     assert_true(find(list, n, HPC_PART_CLASSES, -1, 0)->trainable);
     hpc_free(list);
+}
+
+static void rows_of_tokens_are_trained_in_both_tables(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        hpc_model_config c = kind_at(7);
+        hpc_model_tensor *list;
+        int64_t n;
+        c.tied = tied;
+        c.adapter.token_n = 3;
+        c.adapter.token[1] = 4, c.adapter.token[2] = 60;
+        test_ok(hpc_model_tensors(&list, &n, &c));
+        const hpc_model_tensor *rows = find(list, n, HPC_PART_EMBED, -1, 3);
+        assert_string_equal(rows->name, "model.embed_tokens.lora_rows.weight");
+        assert_true(rows->extent[0] == 3 && rows->extent[1] == 32 && rows->trainable);
+        assert_true(rows->init == HPC_INIT_ZERO && !rows->decay && rows->row == -1);
+        assert_false(find(list, n, HPC_PART_EMBED, -1, 0)->trainable);
+        assert_int_equal(find(list, n, HPC_PART_HEAD, -1, 3) != NULL, !tied);
+        hpc_free(list);
+    }
 }
 
 static void layers_are_split_crosswise(void **state)
@@ -241,8 +265,14 @@ static void contradictions_are_named(void **state)
     REFUSED(c.dtype = HPC_I32, HPC_E_ARG, "dtype=i32");
     REFUSED(c.head = HPC_HEAD_PAIRS, HPC_E_ARG, "classes=0");
     REFUSED(c.adapter.rank = 2; c.adapter.alpha = 1, HPC_E_ARG, "rank 2 has no targets");
-    REFUSED(c.gated = false; c.adapter = ((hpc_adapter_config){2, 1, 1u << HPC_PART_GATE}),
-                             HPC_E_ARG, "mlp.gate_proj.weight: this model has no such matrix");
+    REFUSED(c.gated = false;
+            c.adapter =
+                ((hpc_adapter_config){.rank = 2, .alpha = 1, .targets = 1u << HPC_PART_GATE}),
+            HPC_E_ARG, "mlp.gate_proj.weight: this model has no such matrix");
+    REFUSED(c.adapter.token_n = 1, HPC_E_ARG, "tokens to train need adapters");
+    REFUSED(c.adapter = ((hpc_adapter_config){
+                .rank = 2, .alpha = 1, .targets = 1u << HPC_PART_Q, .token_n = 2, .token = {5, 5}}),
+            HPC_E_ARG, "token 5 to train: ids must ascend");
 #undef REFUSED
     hpc_model_io io;
     hpc_program *p = hpc_program_create();
@@ -262,6 +292,7 @@ int main(void)
         cmocka_unit_test(emission_makes_the_table),
         cmocka_unit_test(llama_is_in_the_order_of_the_forward_pass),
         cmocka_unit_test(adapters_stand_beside_what_they_freeze),
+        cmocka_unit_test(rows_of_tokens_are_trained_in_both_tables),
         cmocka_unit_test(layers_are_split_crosswise),
         cmocka_unit_test(first_values_are_those_of_any_piece),
         cmocka_unit_test(operations_are_counted),

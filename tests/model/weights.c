@@ -272,8 +272,12 @@ static void adapters_are_merged(void **state)
         char dir[PATH_MAX];
         hpc_model_config c = small(families[k]);
         hpc_weights *w;
-        c.adapter =
-            (hpc_adapter_config){3, 6, 1u << HPC_PART_Q | 1u << HPC_PART_V | 1u << HPC_PART_DOWN};
+        c.adapter = (hpc_adapter_config){.rank = 3,
+                                         .alpha = 6,
+                                         .targets = 1u << HPC_PART_Q | 1u << HPC_PART_V |
+                                                    1u << HPC_PART_DOWN,
+                                         .token_n = 2,
+                                         .token = {3, 7}};
         hpc_weights_save_options o = {.dtype = HPC_F32, .read = draw, .user = &scale};
         test_ok(hpc_weights_save(hpc_test_path(dir, f, families[k]), &c, &o));
         hpc_model_tensor *list;
@@ -287,16 +291,20 @@ static void adapters_are_merged(void **state)
             if (list[i].adapter) continue;
             test_ok(hpc_weights_read(got, w, &list[i]));
             test_ok(draw(x, &list[i], &scale));
-            bool adapted = i + 1 < n && list[i + 1].adapter;
+            bool adapted = i + 1 < n && list[i + 1].adapter == 1;
+            bool rows = i + 1 < n && list[i + 1].adapter == 3;
             int64_t cols = list[i].rank == 2 ? list[i].extent[1] : 1;
             if (adapted) test_ok(draw(a, &list[i + 1], &scale));
             if (adapted) test_ok(draw(b, &list[i + 2], &scale));
+            if (rows) test_ok(draw(a, &list[i + 1], &scale));
             merged += adapted;
             for (int64_t e = 0; e < hpc_test_model_tensor_n(&list[i]); e++) {
                 double want = x[e];
                 for (int64_t j = 0; j < 3 && adapted; j++)
                     want += 2.0 * b[e / cols * 3 + j] * a[j * cols + e % cols];
-                assert_true(fabs(got[e] - want) <= 1e-6 * (adapted ? 1 : 0));
+                for (int j = 0; j < 2 && rows; j++)
+                    if (e / cols == c.adapter.token[j]) want += a[j * cols + e % cols];
+                assert_true(fabs(got[e] - want) <= 1e-6 * (adapted || rows ? 1 : 0));
             }
         }
         assert_int_equal(merged, 2 * (int)(sizeof part / sizeof *part));

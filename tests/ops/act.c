@@ -28,7 +28,7 @@ static hpc_type ragged_type(hpc_test_case *c, int how, hpc_dtype d)
 
 static void acts(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int w = 0; w < 2; w++)
             for (int how = 0; how < 3; how++) {
                 hpc_test_case c;
@@ -49,7 +49,7 @@ static void acts_of_extremes(void **state)
                                -9.5, 20,   -20,   50,     -50,  88,    -88,  90,   -90,
                                104,  -104, 1e4,   -1e4,   1e6,  -1e6,  1e15, -1e15};
     enum { N = sizeof x / sizeof *x };
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int k = 0; k < N; k++) { /* one by one: the bound is relative */
             hpc_test_case c;
             hpc_test_case_begin(&c, state, "act %d of %g", act, x[k]);
@@ -71,7 +71,7 @@ static void acts_of_extremes(void **state)
 
 static void act_grads(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int w = 0; w < WIDTHS; w++)
             for (int how = 0; how < 3; how++) {
                 hpc_test_case c;
@@ -92,7 +92,7 @@ static void act_grads(void **state)
 
 static void glus(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int w = 0; w < WIDTHS; w++)
             for (int how = 0; how < 3; how++) {
                 hpc_test_case c;
@@ -110,7 +110,7 @@ static void glus(void **state)
 
 static void glu_grads(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int w = 0; w < WIDTHS; w++)
             for (int how = 0; how < 3; how++) {
                 hpc_test_case c;

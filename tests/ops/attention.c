@@ -31,7 +31,8 @@ typedef struct shape {
     bool causal;
     int64_t window;
     double scale; /* 0: the usual */
-    bool ragged;  /* 137 rows are live, and 3 of 4 sequences */
+    double cap;
+    bool ragged; /* 137 rows are live, and 3 of 4 sequences */
 } shape;
 
 static const shape shapes[] = {
@@ -40,6 +41,7 @@ static const shape shapes[] = {
     {.hq = 4, .hkv = 1, .causal = false, .scale = 0.3},
     {.hq = 2, .hkv = 2, .causal = true, .ragged = true},
     {.hq = 4, .hkv = 2, .causal = false, .window = 33, .ragged = true},
+    {.hq = 4, .hkv = 2, .causal = true, .window = 9, .cap = 2},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -52,10 +54,11 @@ typedef struct operands {
 static operands operands_of(hpc_test_case *c, const shape *s, hpc_dtype d)
 {
     static const int32_t part[] = {0, 70, 70, 137, INT32_MAX};
-    operands o = {.q = test_type(d, T, s->hq, D),
-                  .k = test_type(d, T, s->hkv, D),
-                  .lse = test_type(HPC_F32, T, s->hq),
-                  .attr = {.causal = s->causal, .window = s->window, .scale = s->scale}};
+    operands o = {
+        .q = test_type(d, T, s->hq, D),
+        .k = test_type(d, T, s->hkv, D),
+        .lse = test_type(HPC_F32, T, s->hq),
+        .attr = {.causal = s->causal, .window = s->window, .scale = s->scale, .cap = s->cap}};
     hpc_type start = test_type(HPC_I32, SEQUENCES + 1);
     if (s->ragged) {
         hpc_value rows = hpc_test_indices(c, hpc_type_of(HPC_I32, 0, NULL), (int32_t[]){137});
@@ -157,7 +160,7 @@ static void paged(void **state)
         3,  7,         11,        2,         19,        0,         5,         8,         12,
         3,  7,         1,         4,         INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
         17, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
-    for (int s = 0; s < 3; s++)
+    for (int s = 0; s < 4; s++)
         for (int w = 0; w < 2; w++)
             for (int cache = 0; cache < 2; cache++) {
                 hpc_test_case c;
@@ -167,6 +170,7 @@ static void paged(void **state)
                 hpc_value k = hpc_test_state(&c, kv, 1, false);
                 hpc_value v = hpc_test_state(&c, kv, 1, false);
                 hpc_attention_attr attr = {.causal = shapes[s].causal, .window = shapes[s].window};
+                if (s == 3) attr.cap = 0.5; /* a shape is causal and has no window */
                 hpc_value y = hpc_attention(
                     c.p, q, k, v, hpc_test_indices(&c, test_type(HPC_I32, S + 1), start),
                     hpc_test_indices(&c, test_type(HPC_I32, S), len),

@@ -72,7 +72,7 @@ static void products(void **state)
             product_case(state, t, b, HPC_SILU, 3);
             product_case(state, t, b, HPC_GELU_TANH, 7);
         }
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int parts = 0; parts < 8; parts++) product_case(state, 2, 0, act, parts);
 }
 
@@ -162,7 +162,7 @@ static void rotations(void **state)
 static void attentions(void **state)
 {
     static const int32_t start[] = {0, 4, 4, 10, T}, part[] = {0, 4, 9, INT32_MAX, INT32_MAX};
-    for (int kind = 0; kind < 8; kind++) {
+    for (int kind = 0; kind < 16; kind++) {
         hpc_test_case c;
         bool ragged = kind & 4;
         hpc_test_case_begin(&c, state, "attention %d", kind);
@@ -175,7 +175,10 @@ static void attentions(void **state)
         }
         hpc_value vq = hpc_test_input(&c, q, 1), vk = hpc_test_input(&c, k, 1);
         hpc_value vv = hpc_test_input(&c, k, 1);
-        hpc_attention_attr attr = {.causal = kind & 1, .window = kind & 2 ? 3 : 0, .scale = 0.4};
+        hpc_attention_attr attr = {.causal = kind & 1,
+                                   .window = kind & 2 ? 3 : 0,
+                                   .scale = 0.4,
+                                   .cap = kind & 8 ? 0.7 : 0};
         want(&c, hpc_attention(c.p, vq, vk, vv, hpc_test_indices(&c, s, ragged ? part : start),
                                HPC_NONE, HPC_NONE, attr));
         hpc_test_gradient_check(&c);
@@ -186,7 +189,7 @@ static void attentions(void **state)
 
 static void activations(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int ragged = 0; ragged < 2; ragged++) {
             hpc_test_case c;
             hpc_test_case_begin(&c, state, "act %d ragged %d", act, ragged);

@@ -169,7 +169,7 @@ static void shapes(void **state)
 
 static void epilogues(void **state)
 {
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++)
         for (int parts = 0; parts < 8; parts++)
             for (int w = 0; w < WIDTHS; w++) {
                 product f = plain(19, 35, 27, (act + parts) % 4);

@@ -12,7 +12,7 @@ old=$(realpath "$1") || exit 2
 new=$(realpath "$2") || exit 2
 shift 2
 work=$(mktemp -d) || exit 3
-model=$root/models/perf
+model=$root/share/models/perf
 export LC_ALL=C COLUMNS=100
 mkdir "$work/old" "$work/new"
 

@@ -12,7 +12,7 @@
 
 #include "model/tokenizer.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 #define OK(call)                                                                                   \
     do {                                                                                           \
         if ((call) < 0) fail_msg("%s: %s", #call, hpc_error_get()->text);                          \

@@ -19,7 +19,7 @@
 #include "tests/support/fault.h"
 
 #define OURS  "tests/fixtures/tokenizer/ours.model"
-#define MODEL "pilot/pragma.gguf"
+#define MODEL "share/pragma.gguf"
 
 static const char text[] =
     "#include <math.h>\n#include <stdio.h>\n"

@@ -60,7 +60,7 @@ static void hold_against_labels(way *w, const suite_file *f, const char *file)
     for (int64_t i = 0; i < f->labels_n; i++) {
         const hpc_pragma_loop *l = loop_at(f, f->label[i].line);
         int is = number_in(l->pragma, " collapse("), may = number_in(f->label[i].text, "collapse(");
-        if (is > may && (claims || f->label[i].truth == TRUTH_CARRIED))
+        if (is > may && (claims || f->label[i].truth == HPC_TRUTH_CARRIED))
             fail_msg("%s:%u: %s, but %d may be one", file, l->line, l->pragma, may);
         w->collapsed += is > 1;
         w->simd += l->pragma && strstr(l->pragma, " simd");

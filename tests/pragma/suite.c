@@ -10,32 +10,6 @@ typedef struct counts {
     int64_t loops, carried, unknown, safe, found, wrong, clauses, clauses_right;
 } counts;
 
-/* Names within KIND(A, B): each must be spoken of by one assumption. */
-static bool assumptions_cover(const hpc_pragma_loop *l, const label *want)
-{
-    for (int64_t i = 0; i < want->names_n; i += 2) {
-        bool spoken = false;
-        for (int64_t k = 0; k < l->assumptions_n && !spoken; k++)
-            spoken =
-                speaks_of(l->assumption[k].text, want->name[i]) &&
-                (i + 1 >= want->names_n || speaks_of(l->assumption[k].text, want->name[i + 1]));
-        if (!spoken) return false;
-    }
-    return true;
-}
-
-static bool is_wrong(const hpc_pragma_loop *l, const label *want)
-{
-    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL;
-    if (!positive) return false;
-    if (want->truth == TRUTH_CARRIED || want->truth == TRUTH_UNKNOWN) return true;
-    if (want->noncanonical || want->local) return true;
-    if (want->injective) return true; /* unsafe unless that is proven */
-    if (want->truth == TRUTH_IF)
-        return l->verdict == HPC_VERDICT_PARALLEL || !assumptions_cover(l, want);
-    return false;
-}
-
 static void print_loop(const char *what, const char *file, const label *want,
                        const hpc_pragma_loop *l)
 {
@@ -55,12 +29,11 @@ static void hold_against(counts *c, const char *file, const label *want, const h
 {
     const char *show = getenv("HPC_PRAGMA_SHOW"); /* wrong, missed, clauses or all */
     bool all = show && strcmp(show, "all") == 0;
-    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL, wrong = is_wrong(l, want);
-    bool counted = !want->noncanonical && !want->local && !want->injective &&
-                   (want->truth == TRUTH_SAFE || want->truth == TRUTH_IF);
+    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL, wrong = hpc_eval_label_is_wrong(l, want);
+    bool counted = hpc_eval_label_counts(want);
     c->loops++;
-    c->carried += want->truth == TRUTH_CARRIED;
-    c->unknown += want->truth == TRUTH_UNKNOWN;
+    c->carried += want->truth == HPC_TRUTH_CARRIED;
+    c->unknown += want->truth == HPC_TRUTH_UNKNOWN;
     c->safe += counted;
     c->found += counted && positive;
     c->wrong += wrong;
@@ -68,7 +41,7 @@ static void hold_against(counts *c, const char *file, const label *want, const h
     if (counted && !positive && (all || (show && strcmp(show, "missed") == 0)))
         print_loop("missed", file, want, l);
     if (!counted || !positive || wrong) return;
-    bool right = same_clauses(l->pragma, want->clauses);
+    bool right = hpc_eval_clauses_same(l->pragma, want->clauses);
     c->clauses++;
     c->clauses_right += right;
     if (!right && (all || (show && strcmp(show, "clauses") == 0)))

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "runtime/device/kernel/kernel.h"
+#include "tests/support/device_link.h"
 #include "tests/support/values.h"
 
 enum { ROWS = 12, COLS = 5, N = ROWS * COLS, RANKS_MAX = 4 };
@@ -15,7 +17,20 @@ enum { ROWS = 12, COLS = 5, N = ROWS * COLS, RANKS_MAX = 4 };
 typedef struct job {
     const char *backend;
     int threads;
+    bool streams; /* transfers are issued in the device's queues */
 } job;
+
+/* The link that a grid gets; closed by the caller if it is another. */
+static int link_of(hpc_link **out, hpc_link *world, const job *j)
+{
+    *out = world;
+    return j->streams ? hpc_test_device_link(out, world) : HPC_OK;
+}
+
+static void close_unless(hpc_link *l, hpc_link *world)
+{
+    if (l != world) hpc_link_close(l);
+}
 
 typedef struct results {
     hpc_value x, sum, most, all, part, swapped, root, echo;
@@ -109,8 +124,10 @@ static int run_rank(hpc_link *world, void *user)
     hpc_grid *g;
     hpc_exec *e;
     hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = ranks}};
+    hpc_link *used;
     hpc_program *p = emit(&v, ranks, rank);
-    test_ok(hpc_grid_open(&g, world, &shape));
+    test_ok(link_of(&used, world, j));
+    test_ok(hpc_grid_open(&g, used, &shape));
     test_ok(
         hpc_device_open(&d, &(hpc_device_options){.backend = j->backend, .threads = j->threads}));
     test_ok(hpc_exec_open(&e, p, d, g, &(hpc_exec_options){.poison = 1}));
@@ -123,6 +140,7 @@ static int run_rank(hpc_link *world, void *user)
     check_traffic(g, ranks);
     hpc_exec_close(e);
     hpc_grid_close(g);
+    close_unless(used, world);
     hpc_device_close(d);
     hpc_program_free(p);
     return HPC_OK;
@@ -134,14 +152,21 @@ static void on_cpu(void **state)
     const int sizes[] = {1, 2, 3, 4};
     for (int k = 0; k < 4; k++)
         for (int threads = 1; threads <= 2; threads++)
-            test_ok(hpc_threads_run(sizes[k], run_rank, &(job){"cpu", threads}));
+            test_ok(hpc_threads_run(sizes[k], run_rank, &(job){"cpu", threads, false}));
 }
 
 static void on_mock(void **state)
 {
     (void)state;
     for (int ranks = 1; ranks <= 4; ranks++)
-        test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1}));
+        test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1, false}));
+}
+
+static void in_streams(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 4; ranks++)
+        test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1, true}));
 }
 
 /* The sent value is dead here, but the received one must not overwrite it before the wait. */
@@ -159,8 +184,11 @@ static int exchange(hpc_link *world, void *user)
     hpc_send(p, hpc_scale(p, HPC_NEW, in, HPC_NONE, 2), 1u << HPC_AXIS_ROW, 1 - rank, 0);
     hpc_value out = hpc_recv(p, t, 1u << HPC_AXIS_ROW, 1 - rank, 0);
     hpc_program_keep(p, out);
-    test_ok(hpc_grid_open(&g, world, &(hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 2}}));
-    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = user, .threads = 2}));
+    const job *j = user;
+    hpc_link *used;
+    test_ok(link_of(&used, world, j));
+    test_ok(hpc_grid_open(&g, used, &(hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 2}}));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = j->backend, .threads = 2}));
     test_ok(hpc_exec_open(&e, p, d, g, NULL));
     for (int64_t i = 0; i < N; i++) x[i] = held(rank, i);
     hpc_test_write(e, 0, in, x);
@@ -171,16 +199,65 @@ static int exchange(hpc_link *world, void *user)
     }
     hpc_exec_close(e);
     hpc_grid_close(g);
+    close_unless(used, world);
     hpc_device_close(d);
     hpc_program_free(p);
     return HPC_OK;
 }
 
+static const job kinds[] = {{"cpu", 2, false}, {"mock", 1, false}, {"mock", 1, true}};
+
 static void peers_exchange(void **state)
 {
     (void)state;
-    test_ok(hpc_threads_run(2, exchange, "cpu"));
-    test_ok(hpc_threads_run(2, exchange, "mock"));
+    for (int k = 0; k < 3; k++) test_ok(hpc_threads_run(2, exchange, (void *)(uintptr_t)&kinds[k]));
+}
+
+/* A transfer in a queue that is not ordered after the kernel that makes its data, or before the one
+ * that uses its result. */
+static int unordered(hpc_link *world, void *user)
+{
+    const bool late = *(const bool *)user;
+    const hpc_backend *b;
+    hpc_device *d;
+    hpc_link *l;
+    hpc_handle h = {0};
+    void *send, *recv;
+    float x[16] = {0};
+    int event, rc = HPC_OK;
+    test_ok(hpc_test_device_link(&l, world));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = "mock"}));
+    test_ok(hpc_device_alloc(&send, d, sizeof x));
+    test_ok(hpc_device_alloc(&recv, d, sizeof x));
+    b = hpc_device_backend(d);
+    test_ok(hpc_device_copy(d, HPC_COMPUTE, send, x, sizeof x, HPC_TO_DEVICE));
+    test_ok(b->record(d, HPC_COMPUTE, &event));
+    if (late) test_ok(b->wait(d, HPC_COMM, event));
+    TRY(hpc_link_start(l, &h,
+                       &(hpc_comm){.kind = HPC_ALL_REDUCE,
+                                   .dtype = HPC_F32,
+                                   .n = 16,
+                                   .send = send,
+                                   .recv = recv,
+                                   .stream = b->stream(d, HPC_COMM)}));
+    TRY(hpc_device_copy(d, HPC_COMPUTE, x, recv, sizeof x, HPC_TO_HOST));
+    TRY(hpc_device_fence(d));
+out:
+    if (rc < 0) hpc_link_abort(world, hpc_error_get()->text);
+    hpc_link_close(l);
+    hpc_device_free(d, send);
+    hpc_device_free(d, recv);
+    hpc_device_close(d);
+    return rc;
+}
+
+static void transfers_without_order_are_found(void **state)
+{
+    (void)state;
+    test_fails(hpc_threads_run(2, unordered, &(bool){false}), HPC_E_FAULT,
+               "sent memory is read on queue 1 while queue 0 may still write it");
+    test_fails(hpc_threads_run(2, unordered, &(bool){true}), HPC_E_FAULT,
+               "a copy's source is read on queue 0 while queue 1 may still write it");
 }
 
 /* One rank fails in a kernel; the others, waiting for it, end with its error. */
@@ -189,6 +266,8 @@ static int run_failing(hpc_link *world, void *user)
     hpc_device *d = NULL;
     hpc_grid *g = NULL;
     hpc_exec *e = NULL;
+    hpc_link *used = NULL;
+    const job *j = user;
     int rank = hpc_link_rank(world), rc = HPC_OK;
     hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = hpc_link_size(world)}};
     hpc_program *p = hpc_program_create();
@@ -196,8 +275,9 @@ static int run_failing(hpc_link *world, void *user)
     hpc_value index = hpc_program_input(p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){1}));
     hpc_program_segment(p, HPC_FORWARD, 0);
     hpc_all_reduce(p, hpc_gather(p, x, index), 1u << HPC_AXIS_ROW, HPC_COMM_SUM);
-    TRY(hpc_grid_open(&g, world, &shape));
-    TRY(hpc_device_open(&d, &(hpc_device_options){.backend = user, .threads = 2}));
+    TRY(link_of(&used, world, j));
+    TRY(hpc_grid_open(&g, used, &shape));
+    TRY(hpc_device_open(&d, &(hpc_device_options){.backend = j->backend, .threads = 2}));
     TRY(hpc_exec_open(&e, p, d, g, NULL));
     hpc_test_feed(e, 0, x, 1, 1);
     hpc_test_write_i32(e, 0, index, &(int32_t){rank == 1 ? ROWS : 0});
@@ -206,6 +286,7 @@ out:
     hpc_exec_close(e);
     hpc_device_close(d);
     hpc_grid_close(g);
+    close_unless(used, world);
     hpc_program_free(p);
     return rc;
 }
@@ -213,8 +294,8 @@ out:
 static void a_failing_rank_ends_all(void **state)
 {
     (void)state;
-    for (int b = 0; b < 2; b++)
-        test_fails(hpc_threads_run(3, run_failing, b ? "mock" : "cpu"), HPC_E_ARG,
+    for (int k = 0; k < 3; k++)
+        test_fails(hpc_threads_run(3, run_failing, (void *)(uintptr_t)&kinds[k]), HPC_E_ARG,
                    "gather: index 12 at 0 is past the 12 rows");
 }
 
@@ -303,6 +384,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu),
                                        cmocka_unit_test(on_mock),
+                                       cmocka_unit_test(in_streams),
+                                       cmocka_unit_test(transfers_without_order_are_found),
                                        cmocka_unit_test(peers_exchange),
                                        cmocka_unit_test(a_failing_rank_ends_all),
                                        cmocka_unit_test(stages_agree_on_their_links),

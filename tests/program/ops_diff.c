@@ -207,7 +207,7 @@ static void matmul_shared_factor(void **s)
 static void matmul_epilogue(void **s)
 {
     (void)s;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++) {
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++) {
         probe b = begin();
         hpc_value pre = act == HPC_ACT_NONE ? HPC_NONE : HPC_NEW;
         hpc_value operand[] = {HPC_NEW,
@@ -336,7 +336,7 @@ static void head_loss(void **s)
 static void activations(void **s)
 {
     (void)s;
-    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++) {
+    for (int act = HPC_ACT_NONE; act <= HPC_TANH; act++) {
         probe b = begin();
         proves(&b, hpc_activate(b.p, real(&b, EXTENTS(3, 4)), (hpc_act)act));
         b = begin();

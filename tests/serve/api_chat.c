@@ -11,7 +11,7 @@
 #include "infer/serve/api.h"
 #include "tests/serve/web.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 #define TEMPLATE                                                                                   \
     "{%- for m in messages %}{%- if m.role not in ['user', 'assistant', 'system'] %}\n"            \
     "    {{- raise_exception('unknown role ' + m.role) }}\n{%- endif %}\n"                         \

@@ -12,7 +12,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release/hpccoder")
-MODEL = os.path.join(ROOT, "pilot/pilot.gguf")
+MODEL = os.path.join(ROOT, "share/pilot.gguf")
 PREFIX = "double dot(int n, const double *x, const double *y)\n{\n    double s = "
 SUFFIX = ";\n    return s;\n}\n"
 

@@ -17,7 +17,7 @@
 #include "tests/support/fake_engine.h"
 #include "tests/support/folder.h"
 
-#define PILOT "pilot/pilot.gguf"
+#define PILOT "share/pilot.gguf"
 
 enum { WRITERS = 5, SAMPLES = 3 };
 

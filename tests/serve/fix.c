@@ -60,7 +60,7 @@ static void fixes_equal_those_of_the_command(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/codeAction\",\"params\":{" DOCUMENT
         ",\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":0,\"character\":0}},"
         "\"context\":{\"diagnostics\":[],\"only\":[\"source.fixAll\"]}}}";
-    char path[PATH_MAX], folder[PATH_MAX];
+    char path[PATH_MAX], program[PATH_MAX];
     hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
     hpc_test_outcome out;
     hpc_buf fixed = {0};
@@ -70,8 +70,7 @@ static void fixes_equal_those_of_the_command(void **state)
     assert_int_equal(out.code, 0);
     test_ok(hpc_file_read(&fixed, path, 1 << 20));
     assert_non_null(strstr(fixed.data, "#pragma omp"));
-    library_folder(folder);
-    checking.library = folder;
+    checking.program = hpc_test_built(program, "hpccoder-clang");
     for (int unit = 0; unit < 2; unit++) {
         hpc_lsp_options o = {0};
         hpc_documents d = {0};

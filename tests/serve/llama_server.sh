@@ -35,7 +35,7 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 cp -r "$tests/." "$folder/tests" || exit 1
 cd "$folder/tests" || exit 1
-HPCCODER_MODEL=$root/pilot/pilot.gguf
+HPCCODER_MODEL=$root/share/pilot.gguf
 HPCCODER_FOLDER=$folder
 LLAMA_SERVER_BIN_PATH=$here/llama_server_shim
 export HPCCODER HPCCODER_MODEL HPCCODER_FOLDER LLAMA_SERVER_BIN_PATH PORT

@@ -40,7 +40,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-"$HPCCODER" serve --http "127.0.0.1:$PORT" --unix none -m "$root/pilot/pilot.gguf" -j 1 \
+"$HPCCODER" serve --http "127.0.0.1:$PORT" --unix none -m "$root/share/pilot.gguf" -j 1 \
     >"$folder/listening" 2>"$folder/requests" &
 server=$!
 

@@ -239,10 +239,9 @@ static void completions_that_do_not_compile_are_replaced(void **state)
     NEED_LIBRARY;
     hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
     hpc_lsp_options o = with_model(state, 0);
-    char text[512], folder[PATH_MAX];
+    char text[512], program[PATH_MAX];
     hpc_test_chain(hpc_test_path(model, *state, "either"), either, 5);
-    library_folder(folder);
-    checking.library = folder;
+    checking.program = hpc_test_built(program, "hpccoder-clang");
     o.engine.requests = 4;
     for (int checked = 0; checked < 2; checked++) {
         hpc_checker *checker = NULL;

@@ -116,11 +116,10 @@ static void hints_move_with_edits_beside_the_verdicts(void **state)
     NEED_LIBRARY;
     lsp_client c;
     hpc_checker *checker = NULL;
-    char folder[PATH_MAX];
+    char path[PATH_MAX];
     begin(*state);
-    library_folder(folder);
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    o.library = folder;
+    o.program = hpc_test_built(path, "hpccoder-clang");
     test_ok(hpc_checker_open(&checker, &o));
     start(&c, &(hpc_lsp_options){.program = program, .checker = checker}, "{}");
     notify(&c, "didSave", "");

@@ -171,8 +171,8 @@ static void pragma_judges_text_under_its_own_name(void **state)
         print_message("SKIP: libclang does not run under the thread sanitizer\n");
         skip();
     }
-    if (!hpc_file_exists(hpc_test_built(library, "hpccoder-clang.so"))) {
-        print_message("SKIP: hpccoder-clang.so was not built (libclang-19-dev)\n");
+    if (!hpc_file_exists(hpc_test_built(library, "hpccoder-clang"))) {
+        print_message("SKIP: hpccoder-clang was not built (libclang-19-dev)\n");
         skip();
     }
     open_fixture(&f);

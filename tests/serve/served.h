@@ -9,7 +9,7 @@
 #include "infer/serve/api.h"
 #include "tests/serve/web.h"
 
-#define PILOT  "pilot/pilot.gguf"
+#define PILOT  "share/pilot.gguf"
 #define PREFIX "#include <stdio.h>\\nint sum(int n, const int *x)\\n{\\n    int s = 0;\\n"
 #define SUFFIX "\\n    return s;\\n}\\n"
 

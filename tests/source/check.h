@@ -20,22 +20,16 @@
         if ((expr) < 0) fail_msg("%s: %s", #expr, hpc_error_get()->text);                          \
     } while (0)
 
-static inline void library_folder(char out[PATH_MAX])
-{
-    hpc_test_built(out, "hpccoder-clang.so");
-    *strrchr(out, '/') = '\0';
-}
-
 static inline bool is_built(void)
 {
     char path[PATH_MAX];
-    return hpc_file_exists(hpc_test_built(path, "hpccoder-clang.so"));
+    return hpc_file_exists(hpc_test_built(path, "hpccoder-clang"));
 }
 
 #define NEED_LIBRARY                                                                               \
     do {                                                                                           \
         if (!is_built()) {                                                                         \
-            print_message("SKIP: hpccoder-clang.so was not built (libclang-19-dev)\n");            \
+            print_message("SKIP: hpccoder-clang was not built (libclang-19-dev)\n");               \
             skip();                                                                                \
         }                                                                                          \
     } while (0)
@@ -44,11 +38,10 @@ enum { PATIENCE = 300 }; /* seconds; generous, for a busy machine */
 
 static inline hpc_checker *open_checker(double seconds)
 {
-    char folder[PATH_MAX];
+    char program[PATH_MAX];
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     hpc_checker *c;
-    library_folder(folder);
-    o.library = folder;
+    o.program = hpc_test_built(program, "hpccoder-clang");
     o.open_seconds = PATIENCE;
     o.check_seconds = seconds > 0 ? seconds : PATIENCE;
     OK(hpc_checker_open(&c, &o));

@@ -3,8 +3,10 @@
  * files that cannot be checked, texts that crash libclang, and failing allocations.
  */
 /* tsan: left out, starts no thread. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tests/source/check.h"
 #include "tests/support/fault.h"
@@ -92,11 +94,37 @@ static void without_the_library(void **state)
     (void)state;
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     hpc_checker *c;
-    o.library = "/no/such/folder";
+    o.program = "/no/such/program";
     unsupported(hpc_checker_open(&c, &o), "libclang-19-dev");
     assert_null(c);
     hpc_checker_close(NULL);
     hpc_check_file_close(NULL);
+}
+
+/* Scripts in place of the program. */
+static void programs_that_do_not_answer(void **state)
+{
+    static const struct {
+        const char *script, *says;
+    } cases[] = {
+        {"exit 127", "libclang is missing; install libclang1-19"},
+        {"exit 0", "the process of libclang ended"},
+        {"kill -9 $$", "libclang was killed by signal 9"},
+        /* a message of eight bytes: version 1 */
+        {"printf '\\010\\0\\0\\0\\0\\0\\0\\0\\001\\0\\0\\0\\0\\0\\0\\0' >&3",
+         "has another version; rebuild it"},
+    };
+    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
+    hpc_checker *c;
+    char path[PATH_MAX], script[256];
+    o.program = hpc_test_path(path, *state, "program");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        snprintf(script, sizeof script, "#!/bin/sh\n%s\n", cases[k].script);
+        OK(hpc_file_save(path, script, strlen(script)));
+        assert_int_equal(chmod(path, 0700), 0);
+        unsupported(hpc_checker_open(&c, &o), cases[k].says);
+        assert_null(c);
+    }
 }
 
 static void other_languages(void **state)
@@ -144,6 +172,35 @@ static void a_crash(void **state)
     hpc_checker_close(c);
 }
 
+static void *allocate(void *user)
+{
+    const int *ended = user;
+    while (!__atomic_load_n(ended, __ATOMIC_ACQUIRE)) free(malloc(100));
+    return NULL;
+}
+
+/* The new process must not inherit a lock that a thread holds. */
+static void a_restart_beside_threads_that_allocate(void **state)
+{
+    enum { THREADS = 3, TIMES = 20 };
+    pthread_t thread[THREADS];
+    int ended = 0;
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_check_file *f = open_text(c, HPC_LANGUAGE_C, "int f(int x)\n{\n    @\n}\n");
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, allocate, &ended), 0);
+    for (int k = 0; k < TIMES; k++) {
+        lost(f, "\n#pragma clang __debug crash\n", "libclang was killed by signal ");
+        good(f, "return x;");
+    }
+    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+    for (int k = 0; k < THREADS; k++) pthread_join(thread[k], NULL);
+    hpc_check_file_close(f);
+    hpc_checker_close(c);
+}
+
 static void a_text_that_takes_forever(void **state)
 {
     (void)state;
@@ -181,7 +238,7 @@ static void too_much_memory(void **state)
 {
     (void)state;
     NEED_LIBRARY;
-    char folder[PATH_MAX];
+    char program[PATH_MAX];
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     hpc_checker *c;
     hpc_buf text = {0};
@@ -189,8 +246,7 @@ static void too_much_memory(void **state)
         print_message("SKIP: the address sanitizer needs more memory than this\n");
         skip();
     }
-    library_folder(folder);
-    o.library = folder;
+    o.program = hpc_test_built(program, "hpccoder-clang");
     o.memory_bytes = (size_t)300 << 20;
     OK(hpc_checker_open(&c, &o));
     hpc_check_file *f = open_text(c, HPC_LANGUAGE_C, "int f(int x)\n{\n    @\n}\n");
@@ -274,7 +330,7 @@ static int check_once(hpc_checker *c)
     return rc;
 }
 
-/* The process is forked before, so that only our side fails. */
+/* The process was started before, so that only our side fails. */
 static void each_allocation_of_a_check(void **state)
 {
     (void)state;
@@ -306,10 +362,9 @@ static void each_allocation_of_a_checker(void **state)
 {
     (void)state;
     NEED_LIBRARY;
-    char folder[PATH_MAX];
+    char program[PATH_MAX];
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    library_folder(folder);
-    o.library = folder;
+    o.program = hpc_test_built(program, "hpccoder-clang");
     assert_true(hpc_test_each_alloc(open_once, &o) >= 2);
 }
 
@@ -320,8 +375,11 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test(openmp_only_with_its_flag),
         cmocka_unit_test(without_the_library),
+        cmocka_unit_test_setup_teardown(programs_that_do_not_answer, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test(other_languages),
         cmocka_unit_test(a_crash),
+        cmocka_unit_test(a_restart_beside_threads_that_allocate),
         cmocka_unit_test(a_text_that_takes_forever),
         cmocka_unit_test(a_base_line_that_cannot_be_had),
         cmocka_unit_test(too_much_memory),

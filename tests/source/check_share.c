@@ -71,8 +71,7 @@ static void fake_close(hpc_clang_unit *u)
     free(u);
 }
 
-static const hpc_clang table = {.version = HPC_CLANG_VERSION,
-                                .open = fake_open,
+static const hpc_clang table = {.open = fake_open,
                                 .parse = fake_parse,
                                 .issues = fake_issues,
                                 .suspend = fake_suspend,

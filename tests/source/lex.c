@@ -237,7 +237,7 @@ static void hashes_are_what_they_were(void **state)
     assert_int_equal(hpc_token_hash("hypre_ParCSRMatrixSetDiagRows_Host", 34), 0xa17fe1ffu);
 }
 
-/* What files of hashes depend on, corpus/held-out.sketch among them. */
+/* What files of hashes depend on, share/held-out.sketch among them. */
 static void the_lexer_is_what_it_was(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 
 static int print_file(const char *path, const char *const *flags)
 {
-    char folder[PATH_MAX];
+    char program[PATH_MAX];
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     hpc_checker *c = NULL;
     hpc_tree_source *s = NULL;
@@ -20,8 +20,7 @@ static int print_file(const char *path, const char *const *flags)
     hpc_check_flags given = {0};
     hpc_buf text = {0}, out = {0};
     int rc;
-    library_folder(folder);
-    o.library = folder;
+    o.program = hpc_test_built(program, "hpccoder-clang");
     TRY(hpc_file_read(&text, path, (size_t)16 << 20));
     TRY(hpc_check_flags_given(&given, flags, NULL));
     TRY(hpc_checker_open(&c, &o));

@@ -27,3 +27,13 @@ void hpc_test_fails(int rc, int code, const char *part, const char *file, int li
     hpc_error_clear();
     _assert_true(right, part, file, line);
 }
+
+hpc_json *hpc_test_json(const char *path)
+{
+    hpc_buf text = {0};
+    hpc_json *root = NULL;
+    test_ok(hpc_file_read_text(&text, path, 1 << 24));
+    test_ok(hpc_json_parse(&root, text.data, text.n, path));
+    hpc_buf_release(&text);
+    return root;
+}

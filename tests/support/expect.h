@@ -12,5 +12,7 @@ void hpc_test_ok(int rc, const char *expr, const char *file, int line);
 /* Asserts that rc == code and that the recorded text contains `part`; clears the record. */
 #define test_fails(expr, code, part) hpc_test_fails((expr), (code), (part), __FILE__, __LINE__)
 void hpc_test_fails(int rc, int code, const char *part, const char *file, int line);
+/* A fixture, plain or compressed by zstd; fails the test if it cannot be read. */
+hpc_json *hpc_test_json(const char *path);
 
 #endif

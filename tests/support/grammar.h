@@ -21,7 +21,7 @@ bool hpc_test_may_end(const hpc_grammar_rule *r, const char *prefix, const char 
 
 /* ---- tokens -----------------------------------------------------------------------------------
  */
-#define HPC_TEST_PILOT "pilot/pilot.gguf"
+#define HPC_TEST_PILOT "share/pilot.gguf"
 
 typedef struct hpc_test_grammar {
     hpc_tokenizer *t;

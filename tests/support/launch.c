@@ -159,7 +159,7 @@ void hpc_test_near(const char *what, const double *x, const double *wanted, cons
 typedef struct launch {
     hpc_plan plan;
     hpc_barrier barrier;
-    void *workspace, *own, *gang[2];
+    void *workspace, *own, *coop[2];
     size_t own_bytes; /* of each worker */
     const void *args;
     void (*met)(void *user); /* if there is one: when all workers but the first wait */
@@ -183,8 +183,8 @@ static int work(int worker, int workers, void *user)
                      .workers = workers,
                      .barrier = &l->barrier,
                      .workspace = l->workspace,
-                     .gang = {l->gang[0], l->gang[1]},
-                     .own = (char *)l->own + (size_t)worker * l->own_bytes};
+                     .cpu = {.worker = (char *)l->own + (size_t)worker * l->own_bytes,
+                             .coop = {l->coop[0], l->coop[1]}}};
 
     if (l->met && worker == 0) wait_for_others(l, workers);
     return l->plan.run(&at, l->args);
@@ -200,7 +200,7 @@ static int n_kept;
 
 /* Kernel memory is reused: fresh pages for each launch would dominate the time. A kernel's part is
  * at the end of a block; the rest must not be touched. */
-typedef enum place { WORKSPACE, OWN, GANG_0, GANG_1, PLACES } place;
+typedef enum place { WORKSPACE, OWN, COOP_0, COOP_1, PLACES } place;
 static struct {
     char *at;
     size_t bytes;
@@ -275,10 +275,10 @@ static int prepare(launch *l, hpc_device **d, hpc_test_select *select, const cha
     TRY(device_of(d, isa, workers));
     TRY(select(&l->plan, hpc_device_kernels(*d, false), workers, l->args));
     TRY(take(&l->workspace, WORKSPACE, l->plan.workspace));
-    l->own_bytes = (l->plan.own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+    l->own_bytes = (l->plan.cpu.worker_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
     TRY(take(&l->own, OWN, (size_t)workers * l->own_bytes));
-    TRY(take(&l->gang[0], GANG_0, l->plan.gang));
-    TRY(take(&l->gang[1], GANG_1, l->plan.gang));
+    TRY(take(&l->coop[0], COOP_0, l->plan.cpu.coop_bytes));
+    TRY(take(&l->coop[1], COOP_1, l->plan.cpu.coop_bytes));
     hpc_barrier_init(&l->barrier, workers);
     rc = HPC_OK;
 out:
@@ -318,7 +318,7 @@ bool hpc_test_launch_late(hpc_test_select *select, const char *isa, const void *
     assert_int_equal(prepare(&l, &d, select, isa, 2), HPC_OK);
     assert_true(n <= 8);
     for (int i = 0; i < n; i++) {
-        if (!(l.plan.late >> i & 1) || !operand[i]->data) continue;
+        if (!(l.plan.cpu.after_barrier >> i & 1) || !operand[i]->data) continue;
         size_t bytes = hpc_tensor_bytes(operand[i]);
         late.operand[late.n] = operand[i];
         late.content[late.n] = hpc_alloc(bytes + 1, 1);

@@ -86,6 +86,10 @@ void hpc_test_model_begin(hpc_test_model *m, hpc_grid *grid)
     hpc_rope_frequencies(freq, c);
     for (int64_t i = 0; i < hpc_rope_frequencies_n(c); i++) wide[i] = freq[i];
     hpc_test_write(m->e, 0, m->io.freq, wide);
+    if (m->io.local_freq < 0) return;
+    hpc_rope_local_frequencies(freq, c);
+    for (int64_t i = 0; i < hpc_rope_frequencies_n(c); i++) wide[i] = freq[i];
+    hpc_test_write(m->e, 0, m->io.local_freq, wide);
 }
 
 void hpc_test_model_open(hpc_test_model *m, const hpc_model_config *c, int64_t tokens,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/expect.h"
 #include "tests/support/torch.h"
 
 enum { WANT_MOST = 8 };
@@ -20,11 +21,9 @@ static const double BOUND_F64 = 1e-10;
 
 hpc_json *hpc_test_torch_file(const char *family)
 {
-    hpc_json *root = NULL;
     char path[64];
-    snprintf(path, sizeof path, "tests/fixtures/torch/%s.json", family);
-    test_ok(hpc_json_read(&root, path));
-    return root;
+    snprintf(path, sizeof path, "tests/fixtures/torch/%s.json.zst", family);
+    return hpc_test_json(path);
 }
 
 const hpc_json *hpc_test_torch_find(const hpc_json *root, const char *name)

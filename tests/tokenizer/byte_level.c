@@ -4,6 +4,7 @@
  */
 /* tsan: left out, starts no thread. */
 #include <stdlib.h>
+#include "tests/support/expect.h"
 #include "tests/support/fault.h"
 #include "tests/tokenizer/small.h"
 #include "tokenizer/byte_level.h"
@@ -25,10 +26,7 @@ static hpc_tokenizer *open_family(const char *family)
 
 static hpc_json *expected(void)
 {
-    hpc_json *root;
-    if (hpc_json_read(&root, SMALL_FOLDER "expected.json") < 0)
-        fail_msg("%s", hpc_error_get()->text);
-    return root;
+    return hpc_test_json(SMALL_FOLDER "expected.json.zst");
 }
 
 typedef struct coding { /* a tokenizer, its scratch, and what came out last */

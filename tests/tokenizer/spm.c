@@ -91,9 +91,8 @@ static void check_case(const hpc_tokenizer *t, hpc_tokenizer_scratch *s, const h
 static void ids_of_the_fixtures(void **state)
 {
     (void)state;
-    hpc_json *root = NULL;
+    hpc_json *root = hpc_test_json(SPM_FOLDER "cases.json.zst");
     int64_t checked = 0;
-    test_ok(hpc_json_read(&root, SPM_FOLDER "cases.json"));
     for (int64_t k = 0; k < hpc_json_n(root); k++) {
         const hpc_json *model = hpc_json_at(root, k), *cases = hpc_json_get(model, "cases");
         const char *name;

@@ -69,6 +69,31 @@ static void llama_in_double(void **state)
     as_on_one(j, HPC_F64, 1e-12, 1);
 }
 
+/* Norms of heads and around layers, alternating windows with a rotary base of their own, factors.
+ */
+static void alternating_in_double(void **state)
+{
+    job *j = llama(*state, HPC_OPT_ADAMW);
+    hpc_model_config *c = &j->o.model;
+    c->qk_norm = HPC_QK_BY_HEAD, c->norm_place = HPC_NORM_AROUND;
+    c->window = 5, c->window_period = 2, c->rope.local_theta = 100;
+    c->embed_scale = 4, c->residual_scale = 0.5, c->attention_scale = 0.3, c->logit_scale = 0.5;
+    c->attention_cap = 2;
+    as_on_one(j, HPC_F64, 1e-12, 1);
+}
+
+/* Norms of all of q and k, and after layers alone; layers without positions. */
+static void normed_after_in_double(void **state)
+{
+    for (int kv = 1; kv <= 3; kv += 2) {
+        job *j = llama(*state, HPC_OPT_ADAMW);
+        hpc_model_config *c = &j->o.model;
+        c->qk_norm = HPC_QK_WHOLE, c->norm_place = HPC_NORM_AFTER, c->rope_period = 2;
+        c->heads = kv == 1 ? 4 : 12, c->kv_heads = kv, c->head_dim = 8;
+        as_on_one(j, HPC_F64, 1e-12, 1);
+    }
+}
+
 /* Heads of keys that row does not divide, biases among them: one for all, and three for two. */
 static void repeated_keys(void **state)
 {
@@ -122,11 +147,15 @@ static void preconditioned(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpt_in_double), cmocka_unit_test(llama_in_double),
-        cmocka_unit_test(repeated_keys), cmocka_unit_test(both_in_single),
-        cmocka_unit_test(recomputed),    cmocka_unit_test(classes),
-        cmocka_unit_test(preconditioned)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gpt_in_double),
+                                       cmocka_unit_test(llama_in_double),
+                                       cmocka_unit_test(alternating_in_double),
+                                       cmocka_unit_test(normed_after_in_double),
+                                       cmocka_unit_test(repeated_keys),
+                                       cmocka_unit_test(both_in_single),
+                                       cmocka_unit_test(recomputed),
+                                       cmocka_unit_test(classes),
+                                       cmocka_unit_test(preconditioned)};
     return cmocka_run_group_tests_name("train/columns", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }

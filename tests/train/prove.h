@@ -50,7 +50,12 @@ static inline hpc_model_config model_of(const plan *x)
     c.dropout = x->dropout;
     c.dtype = x->dtype ? x->dtype : HPC_F32;
     if (x->classes) c.head = HPC_HEAD_CLASSES, c.classes = x->classes;
-    if (x->adapted) c.adapter = (hpc_adapter_config){2, 4, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    if (x->adapted)
+        c.adapter = (hpc_adapter_config){.rank = 2,
+                                         .alpha = 4,
+                                         .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN,
+                                         .token_n = 3,
+                                         .token = {3, 40, 41}};
     if (!x->gpt) return c;
     c.norm = HPC_LAYER, c.position = HPC_LEARNED, c.act = HPC_GELU_TANH, c.gated = false;
     c.kv_heads = c.heads, c.qkv_bias = c.out_bias = c.mlp_bias = true;

@@ -487,8 +487,12 @@ static void adapters(void **state)
     hpc_test_path(model[0], p.f, "run/model");
     name_out(&p, "tuned");
     p.o.trainer.init = model[0];
-    p.o.trainer.model.adapter = (hpc_adapter_config){
-        .rank = 4, .alpha = 8, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    p.o.trainer.model.adapter =
+        (hpc_adapter_config){.rank = 4,
+                             .alpha = 8,
+                             .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN,
+                             .token_n = 2,
+                             .token = {1, 5}};
     p.o.steps = 150;
     p.o.lr.peak = 0.03;
     tuned = train(&p);

@@ -17,6 +17,7 @@
 #ifndef HPC_KERNEL_H
 #define HPC_KERNEL_H
 
+#include "runtime/device/cpu/plan.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
@@ -29,9 +30,8 @@ typedef struct hpc_launch {
     int worker, workers;  /* which share of the work this call does */
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
-    void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
-    void *gang[2];        /* bytes as in the plan, for each; shared by workers and instructions */
-    void *stream;         /* of backends whose kernels do not run on the host */
+    hpc_cpu_launch cpu;   /* of kernels that run on the host */
+    void *stream;         /* of the others */
 } hpc_launch;
 
 typedef int hpc_kernel(const hpc_launch *l, const void *args);
@@ -41,16 +41,14 @@ typedef int hpc_kernel(const hpc_launch *l, const void *args);
 typedef struct hpc_plan {
     hpc_kernel *run;
     size_t workspace; /* bytes for all workers together */
-    size_t own;       /* bytes for each; instructions that share nothing else need no barrier */
-    size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
-    unsigned late;    /* operands, as bits, that are accessed only after a barrier in the kernel */
+    hpc_cpu_plan cpu; /* of kernels that run on the host */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 
 /* Formatted as a table, one op after the other. */
 /* clang-format off */
 typedef enum hpc_act {
-    HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2
+    HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2, HPC_TANH
 } hpc_act;
 
 /* y = act(alpha op(a) op(b) + bias) + residual.   pre (optional) = the argument of act.
@@ -96,15 +94,16 @@ typedef struct hpc_rope_args { hpc_tensor y, x, pos, freq; hpc_rope_attr attr; }
  * Without pages: k, v [T,Hkv,D], the keys of s are its own rows (identity pages).
  * With pages: k, v [P,page,Hkv,D]; len[s] keys; key j lies at pages[s][j / page], j % page.
  * Query i of s sits at position len[s] - queries[s] + i; causal: it sees keys at or before its
- * position; window > 0: only the last `window` of them. Hq is a multiple of Hkv.
- * Never forms T x T. Each query's bits depend on its own sequence alone. */
-typedef struct hpc_attention_attr { double scale; bool causal; int64_t window; } hpc_attention_attr;
+ * position; window > 0: only the last `window` of them. Hq is a multiple of Hkv. cap > 0: scores
+ * are cap tanh(s / cap). Never forms T x T. Each query's bits depend on its own sequence alone. */
+typedef struct hpc_attention_attr {
+    double scale; bool causal; int64_t window; double cap;
+} hpc_attention_attr;
 typedef struct hpc_attention_args {
     hpc_tensor o, lse, q, k, v, start, len, pages;
     hpc_attention_attr attr;
 } hpc_attention_args;
-/* Identity pages only. */
-typedef struct hpc_attention_grad_args {
+typedef struct hpc_attention_grad_args { /* identity pages only */
     hpc_tensor dq, dk, dv, dout, q, k, v, o, lse, start;
     hpc_attention_attr attr;
 } hpc_attention_grad_args;
@@ -278,6 +277,7 @@ typedef struct hpc_backend {
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
     int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
+    void *(*stream)(hpc_device *d, hpc_queue q); /* for links that issue transfers in it; or NULL */
     /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
     int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;

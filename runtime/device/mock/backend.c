@@ -64,6 +64,7 @@ static int mock_open(hpc_device **out, const hpc_device_options *o)
     m->base.reference = &hpc_ref_kernels;
     m->base.info = (hpc_device_info){.backend = "mock", .threads = 1};
     hpc_barrier_init(&m->alone, 1);
+    for (int q = 0; q < HPC_QUEUE_N; q++) m->stream[q] = (mock_stream){m, (hpc_queue)q};
     TRY(hpc_cpu_kernels_find(&m->base.kernels, &m->base.info.isa, o->isa));
     *out = &m->base;
     m = NULL;
@@ -206,6 +207,30 @@ static int mock_wait(hpc_device *d, hpc_queue q, int event_in)
     return hpc_mock_push(m, q, &(command){.kind = COMMAND_WAIT, .event = event_in});
 }
 
+static void *mock_stream_of(hpc_device *d, hpc_queue q)
+{
+    return &mock_of(d)->stream[q];
+}
+
+int hpc_mock_transfer(mock_stream *s, const mock_transfer *list, int n, int (*run)(void *user),
+                      void *user)
+{
+    mock *m = s->m;
+    int rc = HPC_OK;
+    m->queue[s->queue].number++;
+    for (int k = 0; k < n && rc >= 0; k++) {
+        const mock_transfer *t = &list[k];
+        rc = hpc_mock_check_read(m, s->queue, t->send, t->send_bytes, ANY_VALUE, "sent memory");
+        if (rc >= 0)
+            rc = hpc_mock_check_write(m, s->queue, t->recv, t->recv_bytes, ANY_VALUE,
+                                      "received memory");
+    }
+    rc = note(m, rc);
+    if (rc < 0) return rc;
+    return hpc_mock_push(m, s->queue,
+                         &(command){.kind = COMMAND_TRANSFER, .transfer = run, .user = user});
+}
+
 static int mock_wrote(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id)
 {
     mock *m = mock_of(d);
@@ -223,5 +248,6 @@ const hpc_backend hpc_backend_mock = {
     .launch = mock_launch,
     .record = mock_record,
     .wait = mock_wait,
+    .stream = mock_stream_of,
     .wrote = mock_wrote,
 };

@@ -33,6 +33,7 @@ typedef struct block { /* one allocation */
 typedef enum command_kind {
     COMMAND_LAUNCH,
     COMMAND_COPY,
+    COMMAND_TRANSFER, /* of a link */
     COMMAND_RECORD,
     COMMAND_WAIT
 } command_kind;
@@ -48,6 +49,8 @@ typedef struct command {
     void *dst; /* COPY: already translated */
     const void *src;
     size_t bytes;
+    int (*transfer)(void *user);
+    void *user;
 } command;
 
 typedef struct queue {
@@ -63,8 +66,15 @@ typedef struct event {
     bool reached;
 } event;
 
-typedef struct mock {
+typedef struct mock mock;
+typedef struct mock_stream { /* what a link gets */
+    mock *m;
+    hpc_queue queue;
+} mock_stream;
+
+struct mock {
     hpc_device base;
+    mock_stream stream[HPC_QUEUE_N];
     block *block;
     int64_t block_n, block_cap;
     queue queue[HPC_QUEUE_N];
@@ -76,7 +86,7 @@ typedef struct mock {
     void *own; /* what kernels have for themselves; the most that one asked for */
     size_t own_bytes;
     hpc_error fault; /* the first */
-} mock;
+};
 
 /* The block that holds [p, p+bytes), or NULL. */
 block *hpc_mock_block(mock *m, const void *p, size_t bytes);
@@ -93,6 +103,16 @@ int hpc_mock_check_write(mock *m, hpc_queue q, void *p, size_t bytes, uint32_t i
                          const char *what);
 void hpc_mock_forget_order(
     mock *m); /* after a fence everything is ordered after everything before it */
+
+/* For links: enqueues transfer(user), which runs at a fence. It reads `send` and writes `recv`,
+ * both in device memory and checked as a kernel's are; hpc_mock_host gives their addresses. */
+typedef struct mock_transfer {
+    const void *send;
+    void *recv;
+    size_t send_bytes, recv_bytes;
+} mock_transfer;
+int hpc_mock_transfer(mock_stream *s, const mock_transfer *list, int n, int (*run)(void *user),
+                      void *user);
 
 /* queue.c */
 int hpc_mock_push(mock *m, hpc_queue q, const command *c);

@@ -34,12 +34,11 @@ static int run_launch(mock *m, const command *c)
                     .workspace = hpc_mock_host(m, c->workspace)};
     const int32_t *guard = hpc_mock_host(m, c->guard);
     if (guard && *guard == 0) return HPC_OK;
-    size_t gang = (c->plan.gang + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-    int rc = grow_own(m, c->plan.own + 2 * gang);
+    size_t coop = (c->plan.cpu.coop_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+    int rc = grow_own(m, c->plan.cpu.worker_bytes + 2 * coop);
     if (rc < 0) return rc;
-    l.gang[0] = m->own;
-    l.gang[1] = (char *)m->own + gang;
-    l.own = (char *)m->own + 2 * gang;
+    l.cpu = (hpc_cpu_launch){.worker = (char *)m->own + 2 * coop,
+                             .coop = {m->own, (char *)m->own + coop}};
     rc = c->plan.run(&l, m->args + c->args);
     return rc < 0 ? hpc_error_where("%s #%d", c->at.segment, c->at.insn) : HPC_OK;
 }
@@ -48,6 +47,7 @@ static int run_command(mock *m, const command *c)
 {
     switch (c->kind) {
     case COMMAND_LAUNCH: return run_launch(m, c);
+    case COMMAND_TRANSFER: return c->transfer(c->user);
     case COMMAND_COPY: memmove(c->dst, c->src, c->bytes); return HPC_OK;
     case COMMAND_RECORD: m->event[c->event].reached = true; return HPC_OK;
     default: return HPC_OK;

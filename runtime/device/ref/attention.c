@@ -60,6 +60,13 @@ static double dot(const hpc_tensor *a, int64_t i, const hpc_tensor *b, int64_t j
     return sum;
 }
 
+/* A score, from a product of a query and a key. */
+static double score_of(const hpc_attention_attr *at, double product)
+{
+    double x = at->scale * product;
+    return at->cap > 0 ? at->cap * tanh(x / at->cap) : x;
+}
+
 static int pages_check(const hpc_attention_args *g, span sp)
 {
     for (int64_t j = sp.lo; j < sp.hi; j++) {
@@ -76,10 +83,10 @@ static double row_lse(const hpc_attention_args *g, span sp, int64_t q_at, int64_
     int64_t d = g->q.extent[2];
     double most = -INFINITY, sum = 0;
     for (int64_t j = sp.lo; j < sp.hi; j++) {
-        most = fmax(most, g->attr.scale * dot(&g->q, q_at, &g->k, key_at(g, sp, j, head), d));
+        most = fmax(most, score_of(&g->attr, dot(&g->q, q_at, &g->k, key_at(g, sp, j, head), d)));
     }
     for (int64_t j = sp.lo; j < sp.hi; j++) {
-        sum += exp(g->attr.scale * dot(&g->q, q_at, &g->k, key_at(g, sp, j, head), d) - most);
+        sum += exp(score_of(&g->attr, dot(&g->q, q_at, &g->k, key_at(g, sp, j, head), d)) - most);
     }
     return sp.hi > sp.lo ? most + log(sum) : -INFINITY;
 }
@@ -98,7 +105,7 @@ static int attention_row(const hpc_attention_args *g, int64_t r)
         for (int64_t e = 0; e < n; e++) sum[e] = 0;
         for (int64_t j = sp.lo; j < sp.hi; j++) {
             int64_t at = key_at(g, sp, j, head);
-            double p = exp(g->attr.scale * dot(&g->q, r * d, &g->k, at, d) - lse);
+            double p = exp(score_of(&g->attr, dot(&g->q, r * d, &g->k, at, d)) - lse);
             for (int64_t e = 0; e < n; e++) sum[e] += p * hpc_ref_get(&g->v, at + e0 + e);
         }
         for (int64_t e = 0; e < n; e++) hpc_ref_set(&g->o, r * d + e0 + e, sum[e]);
@@ -130,13 +137,15 @@ int hpc_ref_attention(hpc_plan *p, int workers, const hpc_attention_args *a)
 /* ---- gradient, rows of q and k being rows of one sequence ------------------------ */
 
 /* For query row i (over heads too) and key row j: p = exp(score - lse) and
- * ds = p (dout.v - dout.o), the gradient that reaches the scaled score. */
+ * ds = p (dout.v - dout.o), the gradient that reaches the scaled score, before its bound. */
 static void pair(double *p, double *ds, const hpc_attention_grad_args *g, int64_t i, int64_t j)
 {
     int64_t d = g->q.extent[2];
-    double score = g->attr.scale * dot(&g->q, i * d, &g->k, j * d, d);
+    double product = dot(&g->q, i * d, &g->k, j * d, d), score = score_of(&g->attr, product);
+    double slope = g->attr.cap > 0 ? cosh(g->attr.scale * product / g->attr.cap) : 1;
     *p = exp(score - hpc_ref_get(&g->lse, i));
     *ds = *p * (dot(&g->dout, i * d, &g->v, j * d, d) - dot(&g->dout, i * d, &g->o, i * d, d));
+    *ds /= slope * slope;
 }
 
 static void grad_query(const hpc_attention_grad_args *g, int64_t i, int64_t e0, int64_t n)

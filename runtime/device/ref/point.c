@@ -13,6 +13,7 @@ double hpc_ref_act(int act, double x)
     case HPC_SILU: return x / (1 + exp(-x));
     case HPC_RELU: return x > 0 ? x : 0;
     case HPC_RELU2: return x > 0 ? x * x : 0;
+    case HPC_TANH: return tanh(x);
     default: return x;
     }
 }
@@ -29,6 +30,7 @@ double hpc_ref_act_slope(int act, double x)
     case HPC_SILU: s = 1 / (1 + exp(-x)); return s * (1 + x * (1 - s));
     case HPC_RELU: return x > 0 ? 1 : 0;
     case HPC_RELU2: return x > 0 ? 2 * x : 0;
+    case HPC_TANH: return 1 / (cosh(x) * cosh(x));
     default: return 1;
     }
 }

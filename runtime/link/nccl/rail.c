@@ -1,6 +1,5 @@
 /*
- * rail.c: the table of hpccoder-nccl.so over NCCL: one communicator and one stream for
- * each link.
+ * rail.c: the table of hpccoder-nccl.so over NCCL: one communicator for each link.
  *
  * The link decides how calls are grouped and what waits for what.
  */
@@ -16,7 +15,6 @@ _Static_assert(sizeof(ncclUniqueId) <= HPC_RAIL_ID, "an id fits");
 
 typedef struct rail {
     ncclComm_t comm; /* NULL: aborted */
-    cudaStream_t stream;
     int device, rank, size;
 } rail;
 
@@ -56,11 +54,7 @@ static void close_rail(void *self)
 {
     rail *r = self;
     cudaSetDevice(r->device);
-    if (r->comm) {
-        if (r->stream) cudaStreamSynchronize(r->stream);
-        ncclCommDestroy(r->comm);
-    }
-    if (r->stream) cudaStreamDestroy(r->stream);
+    if (r->comm) ncclCommDestroy(r->comm);
     free(r);
 }
 
@@ -78,7 +72,6 @@ static int open_rail(void **self, int device, const char id[HPC_RAIL_ID], int ra
     r->rank = rank;
     r->size = size;
     if (cuda_says(cudaSetDevice(device), why) ||
-        cuda_says(cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking), why) ||
         nccl_says(ncclCommInitRank(&r->comm, size, u, rank), NULL, why))
     {
         r->comm = NULL;
@@ -133,9 +126,9 @@ static ncclResult_t exchange(const plan *p)
     ncclResult_t e = ncclSuccess;
     for (int s = 0; s < p->r->size && e == ncclSuccess; s++) {
         int64_t out = c->send_n ? c->send_n[s] : c->n, in = c->recv_n ? c->recv_n[s] : c->n;
-        if (out > 0) e = ncclSend(from, units(p, out), p->type, s, p->r->comm, p->r->stream);
+        if (out > 0) e = ncclSend(from, units(p, out), p->type, s, p->r->comm, c->stream);
         if (in > 0 && e == ncclSuccess)
-            e = ncclRecv(to, units(p, in), p->type, s, p->r->comm, p->r->stream);
+            e = ncclRecv(to, units(p, in), p->type, s, p->r->comm, c->stream);
         from += (size_t)(out / p->elements) * p->block;
         to += (size_t)(in / p->elements) * p->block;
     }
@@ -147,7 +140,7 @@ static ncclResult_t call(const plan *p)
     const hpc_comm *c = p->c;
     size_t n = units(p, c->n);
     ncclComm_t comm = p->r->comm;
-    cudaStream_t s = p->r->stream;
+    cudaStream_t s = c->stream;
     ncclRedOp_t op = c->reduce == HPC_COMM_MAX ? ncclMax : ncclSum;
     void *root_recv = c->recv ? c->recv : (void *)(uintptr_t)c->send;
     switch (c->kind) {
@@ -186,7 +179,7 @@ static int start(void *self, const hpc_rail_call *list, int n, char why[HPC_RAIL
     if (cuda_says(cudaSetDevice(r->device), why)) return 1;
     if (nccl_says(group(r, list, n), r->comm, why)) return 1;
     for (int k = 0; k < n; k++)
-        if (cuda_says(cudaEventRecord(list[k].mark, r->stream), why)) return 1;
+        if (cuda_says(cudaEventRecord(list[k].mark, list[k].c.stream), why)) return 1;
     return 0;
 }
 

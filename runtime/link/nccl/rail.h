@@ -15,10 +15,10 @@
 extern "C" {
 #endif
 
-enum { HPC_RAIL_VERSION = 1, HPC_RAIL_TEXT = 256, HPC_RAIL_ID = 128 };
+enum { HPC_RAIL_VERSION = 2, HPC_RAIL_TEXT = 256, HPC_RAIL_ID = 128 };
 
 typedef struct hpc_rail_call {
-    hpc_comm c;
+    hpc_comm c;                 /* c.stream is a cudaStream_t */
     const hpc_dtype_info *info; /* of its dtype */
     void *mark;                 /* from `mark`; signalled once all calls up to this one are done */
 } hpc_rail_call;
@@ -32,12 +32,11 @@ typedef struct hpc_rail {
                 char why[HPC_RAIL_TEXT]);
     int (*mark)(void *self, void **mark, char why[HPC_RAIL_TEXT]); /* reusable */
     void (*unmark)(void *self, void *mark);
-    /* Starts the calls as one NCCL group, after all earlier ones on the stream, and records each
-     * call's mark. */
+    /* Issues the calls as one NCCL group in their streams, and records each call's mark there. */
     int (*start)(void *self, const hpc_rail_call *call, int n, char why[HPC_RAIL_TEXT]);
     int (*test)(void *self, void *mark, bool *done, char why[HPC_RAIL_TEXT]); /* never blocks */
     void (*abort)(void *self); /* stops everything that was started */
-    void (*close)(void *self); /* waits for started calls, unless aborted */
+    void (*close)(void *self); /* after all calls are complete, unless aborted */
 } hpc_rail;
 
 #define HPC_RAIL_SYMBOL "hpc_rail_nccl"

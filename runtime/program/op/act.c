@@ -10,13 +10,10 @@ enum { GLU_Y, GLU_GATE, GLU_UP, GLU_N };
 enum { GLU_GRAD_DGATE, GLU_GRAD_DUP, GLU_GRAD_DY, GLU_GRAD_GATE, GLU_GRAD_UP, GLU_GRAD_N };
 
 const char *const hpc_op_act_names[] = {
-    [HPC_ACT_NONE] = "none",
-    [HPC_GELU_TANH] = "gelu_tanh",
-    [HPC_GELU_ERF] = "gelu_erf",
-    [HPC_SILU] = "silu",
-    [HPC_RELU] = "relu",
-    [HPC_RELU2] = "relu2",
-    NULL,
+    [HPC_ACT_NONE] = "none",     [HPC_GELU_TANH] = "gelu_tanh",
+    [HPC_GELU_ERF] = "gelu_erf", [HPC_SILU] = "silu",
+    [HPC_RELU] = "relu",         [HPC_RELU2] = "relu2",
+    [HPC_TANH] = "tanh",         NULL,
 };
 
 static const hpc_field act_field[] = {
@@ -26,7 +23,7 @@ static const hpc_field act_field[] = {
 
 int hpc_op_check_act(int act)
 {
-    if (act >= HPC_ACT_NONE && act <= HPC_RELU2) return HPC_OK;
+    if (act >= HPC_ACT_NONE && act <= HPC_TANH) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "unknown activation %d", act);
 }
 

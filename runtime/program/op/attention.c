@@ -26,6 +26,7 @@ static const hpc_field attention_field[] = {
     {"scale", HPC_FIELD_REAL, offsetof(hpc_attention_attr, scale), NULL, true},
     {"causal", HPC_FIELD_BOOL, offsetof(hpc_attention_attr, causal), NULL, false},
     {"window", HPC_FIELD_I64, offsetof(hpc_attention_attr, window), NULL, false},
+    {"cap", HPC_FIELD_REAL, offsetof(hpc_attention_attr, cap), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -37,6 +38,8 @@ static int check_attr(const hpc_attention_attr *at)
         return hpc_fail(HPC_E_ARG, "scale is %g; 1/sqrt of a head's width is usual", at->scale);
     if (at->window < 0)
         return hpc_fail(HPC_E_ARG, "window is %lld; 0 means none", (long long)at->window);
+    if (!(at->cap >= 0 && isfinite(at->cap)))
+        return hpc_fail(HPC_E_ARG, "cap is %g; 0 means none", at->cap);
     return HPC_OK;
 }
 

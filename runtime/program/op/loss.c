@@ -128,13 +128,21 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
     return hpc_emit(p, &hpc_op_head_loss, operand, NULL);
 }
 
-hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
-                                hpc_value target, hpc_value dloss)
+/* The operand for w's gradient: its accumulator, a new value for *dw, or none. */
+static hpc_value weight_target(hpc_program *p, const hpc_value *dw, hpc_value w)
 {
-    hpc_value dw = w >= 0 && p->value[w].trainable ? hpc_accumulator(p, w) : HPC_NONE;
-    hpc_value operand[GRAD_N] = {HPC_NEW, HPC_NEW, dw, dloss, HPC_NONE, x, w, target};
+    if (w >= 0 && p->value[w].trainable) return hpc_accumulator(p, w);
+    return dw ? HPC_NEW : HPC_NONE;
+}
+
+hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
+                                hpc_value w, hpc_value target, hpc_value dloss)
+{
+    hpc_value to = weight_target(p, dw, w);
+    hpc_value operand[GRAD_N] = {HPC_NEW, HPC_NEW, to, dloss, HPC_NONE, x, w, target};
     hpc_value loss = hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
     *dx = operand[GRAD_DX];
+    if (dw) *dw = operand[GRAD_DW];
     return loss;
 }
 
@@ -147,14 +155,15 @@ hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hp
     return hpc_soft_of(p, HPC_SOFT_LESS, operand[LOSS_LSE], operand[LOSS_LOSS], target);
 }
 
-hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
-                                         hpc_value target, hpc_value dloss)
+hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
+                                         hpc_value w, hpc_value target, hpc_value dloss)
 {
     hpc_value lse = HPC_NONE, loss = hpc_head_loss_of_parts(p, &lse, x, w, target);
-    hpc_value dw = w >= 0 && p->value[w].trainable ? hpc_accumulator(p, w) : HPC_NONE;
-    hpc_value operand[GRAD_N] = {HPC_NONE, HPC_NEW, dw, dloss, lse, x, w, target};
+    hpc_value to = weight_target(p, dw, w);
+    hpc_value operand[GRAD_N] = {HPC_NONE, HPC_NEW, to, dloss, lse, x, w, target};
     hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
     *dx = operand[GRAD_DX];
+    if (dw) *dw = operand[GRAD_DW];
     return loss;
 }
 

@@ -120,15 +120,15 @@ hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, h
 hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act);
 hpc_value hpc_glu(hpc_program *p, hpc_value gate, hpc_value up, hpc_act act);
 hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target);
-/* The same losses, and in one pass their gradients, given those of the losses: by x into *dx, and
- * by w into its accumulator if w is trainable. */
-hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
-                                hpc_value target, hpc_value dloss);
+/* The same losses, and in one pass their gradients, given those of the losses: by x into *dx; by w
+ * into its accumulator if w is trainable, otherwise into *dw, a new value, unless dw is NULL. */
+hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
+                                hpc_value w, hpc_value target, hpc_value dloss);
 /* Variants for w split by rows: they combine the lse of each part and the target's logit. */
 hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
                                  hpc_value target);
-hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
-                                         hpc_value target, hpc_value dloss);
+hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
+                                         hpc_value w, hpc_value target, hpc_value dloss);
 hpc_value hpc_soft_of(hpc_program *p, hpc_soft_kind kind, hpc_value a, hpc_value b,
                       hpc_value target);
 hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,

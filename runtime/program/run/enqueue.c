@@ -22,9 +22,12 @@ static int launch(hpc_run *r, const step *s)
 static int join(hpc_exec *e, hpc_queue queue, hpc_queue from)
 {
     const hpc_backend *b = hpc_device_backend(e->device);
-    int event = 0;
-    int rc = b->record(e->device, from, &event);
-    return rc < 0 ? rc : b->wait(e->device, queue, event);
+    int event = 0, rc;
+    TRY(hpc_transfers_flush(e));
+    TRY(b->record(e->device, from, &event));
+    TRY(b->wait(e->device, queue, event));
+out:
+    return rc;
 }
 
 /* Steps know the order within their segment alone; at a yield another run comes between. */
@@ -46,6 +49,7 @@ static int start(hpc_run *r, const step *s)
     if (s->guard >= 0) {
         TRY(hpc_device_copy(e->device, (hpc_queue)s->queue, &open,
                             hpc_exec_data(e, r->slot, s->guard), sizeof open, HPC_TO_HOST));
+        TRY(hpc_transfers_fence(e));
         TRY(hpc_device_fence(e->device));
     }
     TRY(open ? hpc_transfer_start(e, r->slot, s->transfer)

@@ -97,10 +97,11 @@ static int select_segment(hpc_exec *e, int s, size_t **workspace)
             return hpc_error_where("%s", hpc_insn_where(where, e->p, s, k));
         }
         workspace[s][k] = out->plan[k].workspace;
-        size_t own = (out->plan[k].own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-        size_t gang = (out->plan[k].gang + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-        if (e->host && own > e->own_bytes) e->own_bytes = own;
-        if (e->host && gang > e->gang_bytes) e->gang_bytes = gang;
+        const hpc_cpu_plan *c = &out->plan[k].cpu;
+        size_t worker = (c->worker_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+        size_t coop = (c->coop_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+        if (e->host && worker > e->worker_bytes) e->worker_bytes = worker;
+        if (e->host && coop > e->coop_bytes) e->coop_bytes = coop;
     }
     return HPC_OK;
 }
@@ -114,7 +115,7 @@ static int select_and_place(hpc_exec *e)
     if (!e->segment || !workspace) return HPC_E_NOMEM;
     for (int s = 0; s < e->p->segment_n; s++) TRY(select_segment(e, s, workspace));
     TRY(hpc_place(&e->place, e->arena, e->p, e->lent, (const size_t *const *)workspace,
-                  2 * e->gang_bytes + (size_t)e->workers * e->own_bytes, e->slots));
+                  2 * e->coop_bytes + (size_t)e->workers * e->worker_bytes, e->slots));
 out:
     return rc;
 }

@@ -37,6 +37,7 @@ typedef struct transfer_plan { /* one collective instruction; in flight once for
     int64_t edge;
     hpc_queue queue; /* that its copies go through */
     bool outlives;   /* a SEND of a slot's temporary: may be in flight past the segment's end */
+    void *stream;    /* of the queue, where the link issues it: ordered as kernels are. Else NULL */
 } transfer_plan;
 
 typedef struct flight { /* a transfer of one slot */
@@ -65,8 +66,8 @@ struct hpc_exec {
     hpc_placement place;
     const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: the arenas of all slots, contiguous */
-    size_t own_bytes;             /* for each worker, after two regions of: */
-    size_t gang_bytes;
+    size_t worker_bytes;          /* for each worker, after two regions of: */
+    size_t coop_bytes;
     plan_segment *segment;
     size_t args_bytes; /* for each slot */
     uint8_t *args;     /* slots * args_bytes */
@@ -75,6 +76,8 @@ struct hpc_exec {
     flight *flight; /* slots * transfer_n */
     int32_t *air;   /* collectives in flight: slot * transfer_n + transfer, oldest first */
     int32_t air_n;
+    hpc_link **issuing; /* links of transfers with a stream, each once */
+    int issuing_n;
     hpc_event *event;
     int64_t event_n, event_cap;
     int64_t exposed_ns;
@@ -117,6 +120,11 @@ int hpc_transfers_progress(hpc_exec *e);
 /* trace.c: what began then ends now; START, PROGRESS and WAIT are exposed. Returns now. */
 int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,
                        int64_t begin);
+
+/* Before an event is recorded: what links hold back is issued. */
+int hpc_transfers_flush(hpc_exec *e);
+/* Waits for the transfers in streams, which would make a fence hang if a rank has failed. */
+int hpc_transfers_fence(hpc_exec *e);
 
 /* Tells all ranks that this one failed, by the recorded error; returns rc. (run.c) */
 int hpc_exec_fail(const hpc_exec *e, int rc);

@@ -57,7 +57,8 @@ int hpc_run_step(hpc_run *r)
 
 int hpc_exec_fence(hpc_exec *e)
 {
-    int rc = hpc_device_fence(e->device);
+    int rc = hpc_transfers_fence(e);
+    if (rc >= 0) rc = hpc_device_fence(e->device);
     return rc < 0 ? hpc_exec_fail(e, rc) : rc;
 }
 
@@ -111,7 +112,7 @@ int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t 
     void *to = hpc_exec_data(e, slot, v);
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, to, data, bytes, HPC_TO_DEVICE));
     if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, to, bytes, hpc_exec_id(e, v)));
-    TRY(hpc_device_fence(e->device));
+    TRY(hpc_exec_fence(e));
 out:
     return rc;
 }

@@ -1,8 +1,9 @@
 /*
  * steps.c: turns a segment's instructions into steps, with the barriers of workers, the joins of
- * queues and the waits for transfers that they need. All three follow from one test on memory, not
- * on names, so it also covers memory that is reused. The test: does this instruction access bytes
- * that a pending access has written, or write bytes that one has accessed?
+ * queues and the waits for transfers that they need. A transfer in a stream is like a kernel. All
+ * three follow from one test on memory, not on names, so it also covers memory that is reused. The
+ * test: does this instruction access bytes that a pending access has written, or write bytes that
+ * one has accessed?
  */
 #include "runtime/program/run/priv.h"
 
@@ -81,7 +82,7 @@ static unsigned late_operands(const tracker *t, int64_t k)
     const hpc_insn *i = &t->e->p->segment[t->segment].insn[k];
     bool meets = t->e->host && i->tags.guard < 0;
 
-    return meets ? t->e->segment[t->segment].plan[k].late : 0;
+    return meets ? t->e->segment[t->segment].plan[k].cpu.after_barrier : 0;
 }
 
 /* Everything that instruction k reads or writes, workspace included. */
@@ -266,7 +267,7 @@ static int add_insn(tracker *t, int64_t k)
     settle_by_meeting(t, k);
     if (i->op->comm >= 0) {
         int32_t transfer = transfer_of(e, t->segment, k);
-        TRY(remember(t, transfer));
+        TRY(remember(t, e->transfer[transfer].stream ? -1 : transfer));
         TRY(add_step(t, (step){.kind = STEP_START,
                                .insn = (int32_t)k,
                                .transfer = transfer,

@@ -1,7 +1,7 @@
 /*
  * transfer.c: collectives and messages as instructions: their links, their buffers, and the
- * operations in flight for each slot. If the host cannot access the device's memory and the link
- * takes host memory only, buffers are staged.
+ * operations in flight for each slot. If the host cannot access the device's memory, links that can
+ * issue operations in the device's streams do, and for others buffers are staged.
  */
 #include "runtime/program/run/priv.h"
 
@@ -83,8 +83,11 @@ static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t ins
                          .reduce = (hpc_comm_reduce)a->reduce,
                          .peer = (int)a->peer};
     TRY(count_elements(e, t));
+    const hpc_backend *b = hpc_device_backend(e->device);
+    if (!e->host && b->stream && t->link->ops->device_memory)
+        t->comm.stream = t->stream = b->stream(e->device, t->queue);
     /* Inputs are written between segments, state by any slot: those must have left by the end. */
-    t->outlives = t->comm.kind == HPC_SEND &&
+    t->outlives = t->comm.kind == HPC_SEND && !t->stream &&
                   e->p->value[hpc_value_root(e->p, t->send)].kind == HPC_VALUE_TEMP;
 out:
     return rc;
@@ -92,7 +95,7 @@ out:
 
 static bool staged(const hpc_exec *e, const transfer_plan *t)
 {
-    return !e->host && !t->link->ops->device_memory;
+    return !e->host && !t->stream;
 }
 
 static int open_stages(hpc_exec *e)
@@ -128,6 +131,19 @@ out:
     return rc;
 }
 
+static int note_links(hpc_exec *e)
+{
+    e->issuing = hpc_arena_alloc(e->arena, (size_t)e->transfer_n + 1, sizeof(hpc_link *));
+    if (!e->issuing) return HPC_E_NOMEM;
+    for (int32_t k = 0; k < e->transfer_n; k++) {
+        const transfer_plan *t = &e->transfer[k];
+        int n = 0;
+        while (n < e->issuing_n && e->issuing[n] != t->link) n++;
+        if (t->stream && n == e->issuing_n) e->issuing[e->issuing_n++] = t->link;
+    }
+    return HPC_OK;
+}
+
 int hpc_transfers_open(hpc_exec *e)
 {
     _Static_assert(1 << HPC_AXIS_N <= 64, "a bit for each set of axes");
@@ -154,12 +170,21 @@ int hpc_transfers_open(hpc_exec *e)
             }
             e->transfer_n++;
         }
-    return open_stages(e);
+    int rc = note_links(e);
+    return rc < 0 ? rc : open_stages(e);
 }
 
 static bool is_message(const transfer_plan *t)
 {
     return t->comm.kind == HPC_SEND || t->comm.kind == HPC_RECV;
+}
+
+static int tell_written(hpc_exec *e, int slot, const transfer_plan *t)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    if (!b->wrote || t->recv < 0) return HPC_OK;
+    return b->wrote(e->device, t->queue, hpc_exec_data(e, slot, t->recv), value_bytes(e, t->recv),
+                    hpc_exec_id(e, t->recv));
 }
 
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
@@ -172,6 +197,8 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
     c.tag = (int)(e->microbatch[slot] * EDGES + t->edge);
     c.send = t->send >= 0 ? hpc_exec_data(e, slot, t->send) : NULL;
     c.recv = t->recv >= 0 ? hpc_exec_data(e, slot, t->recv) : NULL;
+    /* The handle's last operation was issued long ago, and the new one comes after it. */
+    if (t->stream) TRY(hpc_link_wait(&f->handle));
     if (staged(e, t)) {
         if (t->send >= 0) {
             TRY(hpc_device_copy(e->device, t->queue, f->send_stage, c.send, value_bytes(e, t->send),
@@ -184,18 +211,13 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
     TRY(hpc_link_start(t->link, &f->handle, &c));
     f->pending = true;
     f->since = begin;
-    if (!is_message(t)) e->air[e->air_n++] = slot * (int32_t)e->transfer_n + k;
+    if (t->stream)
+        TRY(tell_written(e, slot, t));
+    else if (!is_message(t))
+        e->air[e->air_n++] = slot * (int32_t)e->transfer_n + k;
     hpc_event_note(e, HPC_EVENT_START, t->segment, t->insn, begin);
 out:
     return rc;
-}
-
-static int tell_written(hpc_exec *e, int slot, const transfer_plan *t)
-{
-    const hpc_backend *b = hpc_device_backend(e->device);
-    if (!b->wrote || t->recv < 0) return HPC_OK;
-    return b->wrote(e->device, t->queue, hpc_exec_data(e, slot, t->recv), value_bytes(e, t->recv),
-                    hpc_exec_id(e, t->recv));
 }
 
 int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k)
@@ -283,4 +305,24 @@ void hpc_transfers_end(hpc_exec *e, int slot)
         hpc_link_wait(&f->handle);
         land(e, slot, k);
     }
+}
+
+int hpc_transfers_flush(hpc_exec *e)
+{
+    int rc = HPC_OK;
+    for (int k = 0; k < e->issuing_n && rc >= 0; k++) rc = hpc_link_flush(e->issuing[k]);
+    return rc;
+}
+
+int hpc_transfers_fence(hpc_exec *e)
+{
+    int rc = hpc_transfers_flush(e);
+    for (int slot = 0; slot < e->slots && e->issuing_n > 0; slot++)
+        for (int32_t k = 0; k < e->transfer_n; k++) {
+            if (!e->transfer[k].stream || !hpc_flight_of(e, slot, k)->pending) continue;
+            const int one = hpc_link_wait(&hpc_flight_of(e, slot, k)->handle);
+            land(e, slot, k);
+            if (one < 0 && rc >= 0) rc = one;
+        }
+    return rc;
 }

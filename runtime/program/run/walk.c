@@ -41,10 +41,10 @@ static int run_kernel(const walk *w, const step *s, hpc_launch *l)
     hpc_space space = e->place.workspace_space[w->r->segment];
     size_t base = space == HPC_SPACE_SLOT ? (size_t)w->r->slot * e->place.bytes[space] : 0;
     l->workspace = e->memory[space] + base + s->workspace;
-    uint8_t *gang = e->memory[space] + base + e->place.own;
-    l->gang[0] = gang;
-    l->gang[1] = gang + e->gang_bytes;
-    l->own = gang + 2 * e->gang_bytes + (size_t)l->worker * e->own_bytes;
+    uint8_t *coop = e->memory[space] + base + e->place.own;
+    l->cpu =
+        (hpc_cpu_launch){.worker = coop + 2 * e->coop_bytes + (size_t)l->worker * e->worker_bytes,
+                         .coop = {coop, coop + e->coop_bytes}};
     int rc = s->run(l, e->args + (size_t)w->r->slot * e->args_bytes + s->args);
     if (noted) hpc_event_note(e, HPC_EVENT_KERNEL, w->r->segment, s->insn, begin);
     return rc;

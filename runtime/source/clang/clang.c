@@ -1,5 +1,5 @@
 /*
- * clang.c: the function table of hpccoder-clang.so over libclang. Every unit has an index of its
+ * clang.c: the function table over libclang. Every unit has an index of its
  * own, because libclang frees nothing of a closed unit before its index. Crash recovery is off: it
  * would leave a signal handler by a jump, with locks held and memory in an undefined state, and the
  * process is expendable.
@@ -257,7 +257,6 @@ static void issues(const hpc_clang_unit *u,
 }
 
 const hpc_clang hpc_clang_table = {
-    .version = HPC_CLANG_VERSION,
     .open = open_unit,
     .parse = parse_unit,
     .issues = issues,

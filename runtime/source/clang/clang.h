@@ -1,6 +1,6 @@
 /*
- * clang.h: libclang as a C function table in a shared object (hpccoder-clang.so), so
- * that only code checking needs it. It calls no hpccoder function.
+ * clang.h: libclang as a C function table, which the program hpccoder-clang (main.c)
+ * serves and tests replace. It calls no hpccoder function.
  *
  * A malicious text can make libclang crash, hang or exhaust memory, and nothing here
  * prevents it: call these functions in a process that may be lost.
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { HPC_CLANG_VERSION = 4, HPC_CLANG_ERROR_BYTES = 400 };
+enum { HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
@@ -60,7 +60,6 @@ typedef struct hpc_clang_tree {
 } hpc_clang_tree;
 
 typedef struct hpc_clang {
-    int version; /* HPC_CLANG_VERSION */
     /* Opens a file: texts[0] is the file; flags are NULL-terminated and do not name it. `bodies`:
      * parses the bodies of functions in headers. `again`: keeps the parsed headers that the file
      * begins with, which makes later parses faster. Returns 0, or -1 with one line in `error`.
@@ -83,9 +82,7 @@ typedef struct hpc_clang {
     void (*close)(hpc_clang_unit *u); /* NULL is fine */
 } hpc_clang;
 
-/* The one symbol of the shared object. */
-#define HPC_CLANG_SYMBOL "hpc_clang_table"
-extern __attribute__((visibility("default"))) const hpc_clang hpc_clang_table;
+extern const hpc_clang hpc_clang_table;
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /*
  * measure.c: time to judge the loops of a C file again after edits of one line in its middle:
- * `measure LIBRARY FILE REPEAT`. LIBRARY is the folder of hpccoder-clang.so.
+ * `measure CHECKER FILE REPEAT`. CHECKER is the path of hpccoder-clang.
  *
  * An edit changes one digit. Reports wall-clock and CPU time, including the libclang process; on a
  * busy machine the CPU time is the relevant one. The last verdicts are compared with those of a
@@ -127,11 +127,11 @@ out:
     return rc;
 }
 
-static int measure(bench *b, const char *library, int repeat)
+static int measure(bench *b, const char *checker, int repeat)
 {
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     int rc;
-    o.library = library;
+    o.program = checker;
     for (int i = 0; i < PARTS; i++) {
         b->ns[i] = hpc_alloc((size_t)repeat, sizeof *b->ns[i]);
         b->cpu[i] = hpc_alloc((size_t)repeat, sizeof *b->cpu[i]);

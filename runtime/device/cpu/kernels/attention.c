@@ -269,9 +269,11 @@ static inline float exponentiate(float *x, float shift)
 }
 
 /* Scores of a row, of which it sees those `in`; the largest. */
-static float scale_row(float *x, attend_span in, float scale)
+static float scale_row(float *x, attend_span in, float scale, float cap)
 {
-    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= scale;
+    float by = cap > 0 ? scale / cap : scale;
+    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= by;
+    for (int64_t j = 0; cap > 0 && j < ATTEND_KEYS; j++) x[j] = cap * vec_tanh(x[j]);
     for (int64_t j = 0; j < in.lo; j++) x[j] = -INFINITY;
     for (int64_t j = in.hi; j < ATTEND_KEYS; j++) x[j] = -INFINITY;
     return largest(x);
@@ -326,7 +328,7 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
             }
             sees[i] = in.lo < in.hi;
             if (sees[i])
-                largest_of[i] = scale_row(x, in, (float)a->attr.scale);
+                largest_of[i] = scale_row(x, in, (float)a->attr.scale, (float)a->attr.cap);
             else
                 memset(x, 0, ATTEND_KEYS * sizeof *x);
         }
@@ -501,7 +503,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_args *a = args;
     shape s = shape_of(a, l->workers);
-    scratch w = scratch_at(l->own, &s);
+    scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
     int rc = attend_check_start(&a->start, sequences, s.rows, "attention");
@@ -543,7 +545,7 @@ int HPC_ISA(cpu_attention)(hpc_plan *p, int workers, const hpc_attention_args *a
     shape s = shape_of(a, workers);
     return accept(p,
                   (hpc_plan){.run = run,
-                             .own = scratch_floats(&s) * sizeof(float),
+                             .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
                              .name = "attention_" HPC_ISA_TEXT},
                   check);
 }

@@ -2,7 +2,8 @@
  * attention_grad.c: gradients of attention with identity pages.
  *
  * With p = exp(scale q.k - lse) and delta = sum(dout o): dv = p^T dout, ds = p (dout
- * v^T - delta) scale, dq = ds k, dk = ds^T q.
+ * v^T - delta) scale, dq = ds k, dk = ds^T q. With scores cap t, t = tanh(scale q.k / cap), ds has
+ * the factor 1 - t^2.
  *
  * A task is a sequence with the heads that share a key head: it packs second factors
  * once, walks its blocks once and keeps its sums. If these tasks are too few for the
@@ -265,12 +266,27 @@ static void soften_row(float *p, float *ds, attend_span in, int64_t keys, float 
     for (int64_t j = hi; j < keys; j++) p[j] = ds[j] = 0;
 }
 
+static void soften_capped_row(float *p, float *ds, attend_span in, int64_t keys, float scale,
+                              float norm, float delta, float cap)
+{
+    int64_t lo = least(in.lo, keys), hi = in.hi > lo ? in.hi : lo;
+    float by = scale / cap;
+
+    for (int64_t j = 0; j < lo; j++) p[j] = ds[j] = 0;
+    for (int64_t j = lo; j < hi; j++) {
+        float x = by * p[j];
+        p[j] = vec_exp_down(cap * vec_tanh(x) - norm);
+        ds[j] = p[j] * (ds[j] - delta) * scale * vec_tanh_slope(x);
+    }
+    for (int64_t j = hi; j < keys; j++) p[j] = ds[j] = 0;
+}
+
 /* w->p and w->ds of the block, as factors. */
 static void find_scores(const hpc_attention_grad_args *a, const shape *s, const block *b,
                         const factors *f, const float *deltas, const scratch *w)
 {
     const float *lse = (const float *)a->lse.data;
-    float scale = (float)a->attr.scale;
+    float scale = (float)a->attr.scale, cap = (float)a->attr.cap;
 
     pair_up(w->p, f->of[ROWS_Q], f->of[TURNED_K], s, b, w->gemm);
     pair_up(w->ds, f->of[ROWS_DOUT], f->of[TURNED_V], s, b, w->gemm);
@@ -279,7 +295,10 @@ static void find_scores(const hpc_attention_grad_args *a, const shape *s, const 
         float norm = lse[query_at(s, b) / s->dim + r * s->heads];
         attend_span in =
             attend_within(attend_visible(&a->attr, b->query + r, b->all), b->key, b->keys);
-        soften_row(p, ds, in, b->keys, scale, norm, delta);
+        if (cap > 0)
+            soften_capped_row(p, ds, in, b->keys, scale, norm, delta, cap);
+        else
+            soften_row(p, ds, in, b->keys, scale, norm, delta);
         attend_put(gemm_element(w->p_half, s->type, r * ATTEND_KEYS), s->type, p, b->keys);
         attend_put(gemm_element(w->ds_half, s->type, r * ATTEND_KEYS), s->type, ds, b->keys);
     }
@@ -371,7 +390,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_grad_args *a = args;
     shape s = shape_of(a, l->workers);
-    scratch w = scratch_at(l->own, &s);
+    scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
     bool plenty = sequences * s.key_heads >= 2 * (int64_t)l->workers;
@@ -415,7 +434,7 @@ int HPC_ISA(cpu_attention_grad)(hpc_plan *p, int workers, const hpc_attention_gr
 
     return accept(p,
                   (hpc_plan){.run = run,
-                             .own = scratch_floats(&s) * sizeof(float),
+                             .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
                              .name = "attention_grad_" HPC_ISA_TEXT},
                   check);
 }

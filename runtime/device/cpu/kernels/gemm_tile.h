@@ -1,6 +1,6 @@
 /*
  * gemm_tile.h: the size of f32 tiles and the layout of packed rows: shared by gemm.c, which
- * multiplies, gemm_pack.c, and gemm_gang.c, which chooses the depth.
+ * multiplies, gemm_pack.c, and gemm_coop.c, which chooses the depth.
  */
 #ifndef HPC_CPU_GEMM_TILE_H
 #define HPC_CPU_GEMM_TILE_H

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/device/cpu/kernels/gemm_gang.h"
+#include "runtime/device/cpu/kernels/gemm_coop.h"
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
@@ -263,10 +263,10 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
     int64_t lo, hi;
 
     g.a = gemm_element(g.a, g.a_type, row * s->dim);
-    if (HPC_ISA(cpu_gemm_gangs)(&g, rows, s->vocab, s->dim, l->workers)) {
+    if (HPC_ISA(cpu_gemm_is_coop)(&g, rows, s->vocab, s->dim, l->workers)) {
         gemm_job job = {.g = g, .m = rows, .n = s->vocab, .c = w->logits, .c_ld = s->vocab};
         job.done = soften_strip, job.user = &c, job.grain = VOCAB_BLOCK;
-        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        HPC_ISA(cpu_gemm_together)(l, &job, l->cpu.worker);
         return;
     }
     hpc_share(&lo, &hi, s->blocks, 1, l->worker, l->workers);
@@ -342,10 +342,11 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .b_type = (hpc_dtype)a->w.dtype,
               .fixed = true,
               .k = s->vocab};
-    if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_gangs)(&g, rows, s->dim, s->vocab, l->workers)) {
+    if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_is_coop)(&g, rows, s->dim, s->vocab, l->workers))
+    {
         gemm_job job = {.g = g, .m = rows, .n = s->dim, .c_ld = s->dim};
         job.c = (float *)a->dx.data + row * s->dim;
-        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        HPC_ISA(cpu_gemm_together)(l, &job, l->cpu.worker);
         return;
     }
     gemm_walk walk = walk_of(l, s->dx, rows, s->dim);
@@ -376,10 +377,10 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
     gemm_block at = {0};
     bool wide = a->dw.dtype != HPC_F32, last = row + rows == s->live;
 
-    if (!wide && HPC_ISA(cpu_gemm_gangs)(&g, s->vocab, s->dim, rows, l->workers)) {
+    if (!wide && HPC_ISA(cpu_gemm_is_coop)(&g, s->vocab, s->dim, rows, l->workers)) {
         gemm_job job = {.g = g, .m = s->vocab, .n = s->dim, .c = w->dw, .c_ld = s->dim};
         job.add = a->dw.adds || row > 0;
-        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        HPC_ISA(cpu_gemm_together)(l, &job, l->cpu.worker);
         return;
     }
 
@@ -484,13 +485,13 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 }
 
 /* What each of the three products needs when all workers compute it together. */
-static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers)
+static size_t coop_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers)
 {
     gemm logits = logits_of(&a->x, &a->w);
     gemm other = {.a_type = s->type, .b_type = s->type, .fixed = true};
-    size_t most = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim, workers);
-    size_t dx = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, s->vocab, workers);
-    size_t dw = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, s->rows, workers);
+    size_t most = HPC_ISA(cpu_gemm_coop_bytes)(&logits, s->vocab, s->dim, workers);
+    size_t dx = HPC_ISA(cpu_gemm_coop_bytes)(&other, s->dim, s->vocab, workers);
+    size_t dw = HPC_ISA(cpu_gemm_coop_bytes)(&other, s->dim, s->rows, workers);
 
     if (most < dx) most = dx;
     return most < dw ? dw : most;
@@ -509,13 +510,14 @@ int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_gr
                                    {0}};
     grad_shape s = grad_shape_of(a, workers);
     size_t floats = grad_shared(a, &s) + (size_t)workers * grad_own(&s);
-    size_t own = HPC_ISA(cpu_gemm_gang_own)(s.vocab), own_dim = HPC_ISA(cpu_gemm_gang_own)(s.dim);
+    size_t own = HPC_ISA(cpu_gemm_coop_worker)(s.vocab),
+           own_dim = HPC_ISA(cpu_gemm_coop_worker)(s.dim);
 
     return accept(p,
                   (hpc_plan){.run = run_grad,
                              .workspace = floats * sizeof(float),
-                             .own = own > own_dim ? own : own_dim,
-                             .gang = gang_bytes(a, &s, workers),
+                             .cpu.worker_bytes = own > own_dim ? own : own_dim,
+                             .cpu.coop_bytes = coop_bytes(a, &s, workers),
                              .name = "head_loss_grad_" HPC_ISA_TEXT},
                   check);
 }

@@ -1,12 +1,12 @@
 /*
  * matmul.c: products with their epilogue, batched and ragged. All workers compute large products
- * cooperatively (gemm_gang.h). For others, every worker computes whole tiles of y from its own
+ * cooperatively (gemm_coop.h). For others, every worker computes whole tiles of y from its own
  * packed operands, without barriers. The tiling depends on the number of workers, but no element's
  * bits do: see gemm.h.
  */
 #include <string.h>
 
-#include "runtime/device/cpu/kernels/gemm_gang.h"
+#include "runtime/device/cpu/kernels/gemm_coop.h"
 #include "runtime/device/cpu/kernels/matmul.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -164,7 +164,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
     shape s = shape_of(a, l->workers);
-    float *scratch = l->own;
+    float *scratch = l->cpu.worker;
     int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
     int64_t all = 0, lo, hi, m, k;
 
@@ -211,10 +211,10 @@ static bool is_large(const hpc_matmul_args *a, const shape *s, int workers)
 {
     gemm g = product_of(a, s, 0, s->k);
     bool ragged = a->a.ragged >= 0 || a->b.ragged >= 0 || a->y.ragged >= 0;
-    bool fits = s->k <= GANG_K || holds_sums(a);
+    bool fits = s->k <= COOP_K || holds_sums(a);
 
     return !ragged && fits && !a->attr.symmetric &&
-           HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k, workers);
+           HPC_ISA(cpu_gemm_is_coop)(&g, s->m, s->n, s->k, workers);
 }
 
 static gemm_job job_of(const hpc_matmul_args *a, const shape *s, int64_t e)
@@ -245,7 +245,7 @@ static int run_large(const hpc_launch *l, const void *args)
         whole w = {a, &s, e};
         gemm_job job = job_of(a, &s, e);
         if (!matmul_is_plain(a)) job.done = finish_strip, job.user = &w;
-        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        HPC_ISA(cpu_gemm_together)(l, &job, l->cpu.worker);
     }
     return 0;
 }
@@ -291,13 +291,14 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
         return refuse("does not take an operand b of which n, or a transposed k, is ragged");
     shape s = shape_of(a, workers);
     gemm_job job = job_of(a, &s, 0);
-    hpc_plan plan = {
-        .run = run, .own = scratch_floats(&s) * sizeof(float), .name = "matmul_" HPC_ISA_TEXT};
+    hpc_plan plan = {.run = run,
+                     .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
+                     .name = "matmul_" HPC_ISA_TEXT};
     if (is_large(a, &s, workers)) {
         plan.run = run_large;
-        plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
-        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&job.g, s.n, s.k, workers);
-        plan.late = late_operands(&job, &s);
+        plan.cpu.worker_bytes = HPC_ISA(cpu_gemm_coop_worker)(s.n);
+        plan.cpu.coop_bytes = HPC_ISA(cpu_gemm_coop_bytes)(&job.g, s.n, s.k, workers);
+        plan.cpu.after_barrier = late_operands(&job, &s);
     }
     return accept(p, plan, check);
 }

@@ -167,7 +167,7 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
     const hpc_dtype_info *info = hpc_dtype_get(s->b);
     size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
     const char *b = a->b.data;
-    char *own = l->own;
+    char *own = l->cpu.worker;
     float *x = (float *)(own + BYTES_SPARE);
 
     if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
@@ -227,7 +227,7 @@ int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a
     return accept(p,
                   (hpc_plan){.run = run,
                              .workspace = bytes,
-                             .own = worker_bytes(&s),
+                             .cpu.worker_bytes = worker_bytes(&s),
                              .name = "matmul_bytes_" HPC_ISA_TEXT},
                   check);
 }

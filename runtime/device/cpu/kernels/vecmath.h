@@ -99,6 +99,13 @@ static inline float vec_tanh(float x)
     return a < 0.625f ? near : far;
 }
 
+/* tanh'(x), as 4 e / (1 + e)^2 with e = exp(-2 |x|): no digits cancel where it vanishes. */
+static inline float vec_tanh_slope(float x)
+{
+    float e = vec_exp_down(-2.0f * fabsf(x)), d = 1.0f + e;
+    return 4.0f * e / (d * d);
+}
+
 /* erf(x) for |x| <= VEC_ERF_NEAR */
 #define VEC_ERF_NEAR 0.927734375f
 static inline float vec_erf_near(float x)

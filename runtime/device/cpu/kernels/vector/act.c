@@ -45,6 +45,7 @@ static inline __attribute__((always_inline)) float value(float x, const int act)
     case HPC_SILU: return x * vec_sigmoid(x);
     case HPC_RELU: return x < 0 ? 0 : x;
     case HPC_RELU2: return x < 0 ? 0 : x * x;
+    case HPC_TANH: return vec_tanh(x);
     default: return x;
     }
 }
@@ -57,6 +58,7 @@ static inline __attribute__((always_inline)) float slope(float x, const int act)
     case HPC_SILU: return silu_slope(x, vec_sigmoid(x));
     case HPC_RELU: return x > 0 ? 1 : 0;
     case HPC_RELU2: return x > 0 ? 2 * x : 0;
+    case HPC_TANH: return vec_tanh_slope(x);
     default: return 1;
     }
 }
@@ -173,6 +175,7 @@ void HPC_WIDTH(cpu_activate)(float *y, const float *x, int64_t n, int act)
     case HPC_SILU: values(y, x, n, HPC_SILU); break;
     case HPC_RELU: values(y, x, n, HPC_RELU); break;
     case HPC_RELU2: values(y, x, n, HPC_RELU2); break;
+    case HPC_TANH: values(y, x, n, HPC_TANH); break;
     default: values(y, x, n, HPC_ACT_NONE);
     }
 }
@@ -185,6 +188,7 @@ void HPC_WIDTH(cpu_activate_grad)(float *dx, const float *dy, const float *x, in
     case HPC_SILU: slopes(dx, dy, x, n, HPC_SILU); break;
     case HPC_RELU: slopes(dx, dy, x, n, HPC_RELU); break;
     case HPC_RELU2: slopes(dx, dy, x, n, HPC_RELU2); break;
+    case HPC_TANH: slopes(dx, dy, x, n, HPC_TANH); break;
     default: slopes(dx, dy, x, n, HPC_ACT_NONE);
     }
 }
@@ -298,6 +302,7 @@ static int glu_grad_run(const hpc_launch *l, const void *args)
         case HPC_SILU: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_SILU); break;
         case HPC_RELU: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_RELU); break;
         case HPC_RELU2: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_RELU2); break;
+        case HPC_TANH: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_TANH); break;
         default: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_ACT_NONE);
         }
         put(&a->dgate, s.at, dgate, s.n);

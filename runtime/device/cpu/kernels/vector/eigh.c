@@ -347,7 +347,7 @@ static int eigh_run(const hpc_launch *l, const void *args)
 {
     const hpc_eigh_args *a = args;
     int64_t n = hpc_tensor_cols(&a->x), batch = a->x.rank == 3 ? a->x.extent[0] : 1, lo, hi;
-    scratch s = scratch_of(l->own, n);
+    scratch s = scratch_of(l->cpu.worker, n);
 
     if (n == 0) return 0;
     hpc_share(&lo, &hi, batch, 1, l->worker, l->workers);
@@ -371,7 +371,7 @@ int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a)
     (void)workers;
     return accept(p,
                   (hpc_plan){.run = eigh_run,
-                             .own = scratch_bytes(hpc_tensor_cols(&a->x)),
+                             .cpu.worker_bytes = scratch_bytes(hpc_tensor_cols(&a->x)),
                              .name = "eigh_" HPC_ISA_TEXT},
                   (const operand_check[]){{"values", &a->values, TAKES_F32},
                                           {"vectors", &a->vectors, TAKES_F32},

@@ -358,7 +358,7 @@ int HPC_WIDTH(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args 
     (void)workers;
     TRY(refuse_ragged_cols(&a->x, name));
     plan.workspace = (size_t)(groups_of(a) * group_floats(a)) * sizeof(float);
-    plan.late = group_floats(a) > 0 ? LATE : 0;
+    plan.cpu.after_barrier = group_floats(a) > 0 ? LATE : 0;
     TRY(accept(p, plan,
                (const operand_check[]){{"dx", &a->dx, TAKES_REAL},
                                        {"dw", &a->dw, TAKES_REAL},
