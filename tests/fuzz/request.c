@@ -26,7 +26,7 @@ static hpc_api *open_api(void)
     hpc_api *a = calloc(1, sizeof *a);
     if (!a) abort();
     a->o = (hpc_api_options)HPC_API_DEFAULTS;
-    a->o.scheduler.engine.model = "pilot/pilot.gguf";
+    a->o.scheduler.engine.model = "share/pilot.gguf";
     a->o.model_name = "pilot";
     a->o.chat_template = template;
     a->o.most = MOST;
