@@ -25,8 +25,8 @@ void hpc_gbnf_free(hpc_gbnf *g);
 /* States are numbers; -1: the text cannot continue so. */
 int32_t hpc_gbnf_start(const hpc_gbnf *g);
 /* The state after a byte. Also -1 without memory, or where a state would have too many stacks. */
-int32_t hpc_gbnf_step(hpc_gbnf *g, int32_t state, uint8_t byte);
-bool hpc_gbnf_may_end(const hpc_gbnf *g, int32_t state);
+int32_t hpc_gbnf_step(hpc_gbnf *g, int32_t number, uint8_t byte);
+bool hpc_gbnf_may_end(const hpc_gbnf *g, int32_t number);
 
 #ifdef __cplusplus
 }

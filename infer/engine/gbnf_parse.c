@@ -329,7 +329,7 @@ static int read_sequence(int32_t *out, parsing *p, bool nested)
     *out = -1;
     skip(p, nested);
     while (begins_item(p)) {
-        int32_t item;
+        int32_t item = -1;
         TRY(read_item(&item, p));
         TRY(read_repeats(&item, p));
         TRY(join(out, p, item));

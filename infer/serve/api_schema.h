@@ -4,8 +4,8 @@
 
 #include "runtime/base/base.h"
 
-/* Appends the grammar of the JSON values that the schema accepts. HPC_E_UNSUPPORTED: a keyword is
+/* Appends the grammar of the JSON values that the schema v accepts. HPC_E_UNSUPPORTED: a keyword is
  * not supported; HPC_E_ARG: a keyword has a wrong value. The message names the keyword. */
-int api_schema_grammar(hpc_buf *out, const hpc_json *schema);
+int api_schema_grammar(hpc_buf *out, const hpc_json *v);
 
 #endif

@@ -186,26 +186,33 @@ static void notice(hpc_http *h, uint64_t id, uint32_t events)
     hpc_http_release(r);
 }
 
-/* The library closes the connection when it sees that the descriptor was shut down. */
-static void end_slow(hpc_http *h)
-{
 #define EMPTY "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+/* With the lock. The library closes the connection when it sees that the descriptor was shut down.
+ * It misses that if it has just begun to read, so the call is repeated until it has seen it. */
+static void end_connection(http_connection *c, int64_t now)
+{
     static const char slow[] = "HTTP/1.1 408 Request Timeout" EMPTY;
     static const char part[] = "HTTP/1.1 400 Bad Request" EMPTY;
+    const char *text = c->half ? part : slow;
+    /* A client that has its last answer wants no other. */
+    const bool wants = !c->half || !c->begun || c->request;
+    if (!c->ended && wants) (void)!send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(c->fd, SHUT_RDWR);
+    c->ended = true;
+    c->receive_by_ns = now + TICK_MS * INT64_C(1000000);
+    if (!c->waits) return;
+    close(c->fd);
+    *c = (http_connection){.fd = -1};
+}
+
+static void end_slow(hpc_http *h)
+{
     const int64_t now = hpc_clock_ns();
     pthread_mutex_lock(&h->lock);
     for (int k = 0; k < h->o.connections; k++) {
         http_connection *c = &h->connection[k];
-        if (c->id == 0 || c->receive_by_ns == 0 || c->receive_by_ns > now) continue;
-        const char *text = c->half ? part : slow;
-        /* The client may have its last answer, and wants no other. */
-        if (!c->half || !c->begun || c->request)
-            (void)!send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-        shutdown(c->fd, SHUT_RDWR);
-        c->receive_by_ns = 0;
-        if (!c->waits) continue;
-        close(c->fd);
-        *c = (http_connection){.fd = -1};
+        if (c->id != 0 && c->receive_by_ns != 0 && c->receive_by_ns <= now) end_connection(c, now);
     }
     pthread_mutex_unlock(&h->lock);
 }

@@ -14,6 +14,7 @@ typedef struct http_connection {
     bool loopback; /* its other end is of this kernel */
     bool begun;    /* a request has been received */
     bool half;     /* the client sends no more */
+    bool ended;    /* shut down: the library has to notice it */
     bool waits;    /* for the first word; the library does not have it yet */
     struct sockaddr_storage address;
     socklen_t address_bytes;

@@ -98,6 +98,7 @@ static ssize_t read_all(int fd, char *to, size_t most)
     size_t n = 0;
     for (;;) {
         ssize_t k = recv(fd, to + n, most - n, 0);
+        if (k < 0 && errno == EINTR) continue; /* libFuzzer's clock */
         if (k < 0) return errno == ECONNRESET ? (ssize_t)n : -1;
         if (k == 0) return (ssize_t)n;
         if ((n += (size_t)k) == most) n = 0;

@@ -68,11 +68,13 @@ def use_openai(address):
                 two.usage.prompt_tokens == 2 * whole.usage.prompt_tokens)
     fim = ask(model="pilot", prompt=PREFIX, suffix=SUFFIX, max_tokens=16)
     yield check("openai: suffix", fim.choices[0].text and fim.choices[0].text == infill(address, 16))
+    digits = ask(model="pilot", prompt="int", max_tokens=8, extra_body={"grammar": "root ::= [0-9]{3}"})
+    yield check("openai: grammar", re.fullmatch("[0-9]{3}", digits.choices[0].text))
     try:
-        ask(model="pilot", prompt="int", extra_body={"grammar": "root ::= x"})
+        ask(model="pilot", prompt="int", echo=True)
         yield check("openai: error", False)
     except openai.APIStatusError as e:
-        yield check("openai: error", e.status_code == 501 and "grammar" in e.message)
+        yield check("openai: error", e.status_code == 501 and "echo" in e.message)
     try:
         ask(model="pilot", prompt="int", presence_penalty=1)
         yield check("openai: bad request", False)
@@ -101,11 +103,14 @@ def use_ollama(address):
     yield check("ollama: load", loaded.done and loaded.done_reason == "load")
     fim = client.generate(model="pilot", prompt=PREFIX, suffix=SUFFIX, options=options)
     yield check("ollama: suffix", fim.response and fim.response == infill(address, 12))
+    shaped = client.generate(model="pilot", prompt="int", options={"num_predict": 40, "temperature": 0},
+                             format={"type": "array", "items": {"enum": [1, 2]}, "maxItems": 2})
+    yield check("ollama: format", set(json.loads(shaped.response)) <= {1, 2})
     try:
-        client.generate(model="pilot", prompt="int", format="json")
+        client.generate(model="pilot", prompt="int", system="Be brief.")
         yield check("ollama: error", False)
     except ollama.ResponseError as e:
-        yield check("ollama: error", e.status_code == 501 and "format" in str(e))
+        yield check("ollama: error", e.status_code == 501 and "system" in str(e))
 
 
 def main():
