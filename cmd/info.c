@@ -136,6 +136,7 @@ static int put_text(hpc_buf *out, int threads, const char *model)
 {
     static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
     hpc_table t = {.column = columns, .columns = 2};
+    const char *name = strrchr(model, '/'); /* a path would not fit */
     int rc = HPC_OK;
     hpc_buf_printf(out, "hpccoder %s, built with %s\n", HPC_VERSION, compiler);
     TRY(put_list(&t, "backends", hpc_device_backends()));
@@ -143,7 +144,7 @@ static int put_text(hpc_buf *out, int threads, const char *model)
     hpc_table_cell(&t, "threads");
     hpc_table_cell(&t, "%d", threads);
     hpc_table_cell(&t, "default model");
-    hpc_table_cell(&t, "%s", model);
+    hpc_table_cell(&t, "%s", name && name[1] ? name + 1 : model);
     for (int k = 0; k < FEATURE_N; k++) put_feature(&t, &features[k]);
     hpc_table_cell(&t, "training on GPUs");
     hpc_table_cell(&t, "no: no GPU backend exists yet");

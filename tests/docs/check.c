@@ -237,7 +237,7 @@ static void site_keeps_anchors_links_and_pictures(void **state)
 static void make_help_groups_all_targets(void **state)
 {
     (void)state;
-    int rc = hpc_test_shell("awk -f docs/help.awk Makefile docs/docs.mk");
+    int rc = hpc_test_shell("awk -f docs/help.awk Makefile docs/docs.mk tests/tests.mk");
     if (rc != 0) fail_msg("%s", hpc_test_shown());
     static const char *const lines[] = {
         "Build and install:\n  all ",  "\n\nTest:\n  tests ", "\n\nStyle:\n  lint ",
