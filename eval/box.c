@@ -84,7 +84,7 @@ static int check_sandbox(const hpc_eval_box *b)
     return rc;
 }
 
-/* Nobody else may write what is built and run there. */
+/* Only the user of the sandbox may write what is built and run there. */
 static int give(const char *path)
 {
     if (geteuid() != 0 || chown(path, HPC_PROC_NOBODY, HPC_PROC_NOBODY) == 0) return HPC_OK;
