@@ -137,7 +137,8 @@ int complete_open_completer(completing *x)
                             .guess = o->guess};
     int rc;
     TRY(check_device(o->device));
-    TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"), HPC_CMD_PILOT));
+    TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"),
+                           HPC_CMD_PILOT));
     TRY(complete_open_passages(&x->passages, x->known, o, x->model));
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));

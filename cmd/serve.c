@@ -121,7 +121,8 @@ static int choose_model(serving *x)
     const serve_options *o = x->o;
     hpc_scheduler_options *s = &x->api.scheduler;
     int rc;
-    TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"), HPC_CMD_PILOT));
+    TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"),
+                           HPC_CMD_PILOT));
     TRY(hpc_cmd_find_passages(x->passages, o->passages, x->model));
     if (x->passages[0]) x->api.passages = x->passages;
     s->engine = (hpc_engine_options){.model = x->model,
