@@ -23,9 +23,9 @@ static int cpu_open(hpc_device **out, const hpc_device_options *o)
     d->backend = &hpc_backend_cpu;
     d->reference = &hpc_ref_kernels;
     d->info = (hpc_device_info){.backend = "cpu", .host_memory = true};
-    d->cpu = hpc_cpu_traits_read();
-    d->info.cpu = &d->cpu;
     TRY(hpc_cpu_kernels_find(&d->kernels, &d->info.isa, o->isa));
+    d->cpu = hpc_cpu_traits_read(d->info.isa);
+    d->info.cpu = &d->cpu;
     d->info.threads = hpc_cpu_threads(o->threads);
     TRY(hpc_pool_create(&d->pool, d->info.threads));
     *out = d;

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/device/cpu/priv.h"
 
@@ -17,11 +18,12 @@ static bool is_intel(void)
 }
 
 /* Intel and AMD describe a cache in each subleaf of a leaf of their own, in the same layout. */
-hpc_cpu_traits hpc_cpu_traits_read(void)
+hpc_cpu_traits hpc_cpu_traits_read(const char *isa)
 {
     enum { INTEL_CACHES = 4, AMD_CACHES = (int)0x8000001d, DATA = 1, UNIFIED = 3, MOST = 16 };
-    hpc_cpu_traits out = {.intel = is_intel()};
-    unsigned leaf = out.intel ? INTEL_CACHES : (unsigned)AMD_CACHES, a, b, c, d;
+    const bool intel = is_intel();
+    hpc_cpu_traits out = {.intel = intel && strcmp(isa, "amx") == 0};
+    unsigned leaf = intel ? INTEL_CACHES : (unsigned)AMD_CACHES, a, b, c, d;
     for (unsigned k = 0; k < MOST && __get_cpuid_count(leaf, k, &a, &b, &c, &d); k++) {
         const unsigned type = a & 31, level = a >> 5 & 7, ways = (b >> 22) + 1;
         const size_t lines = (size_t)ways * ((b >> 12 & 1023) + 1) * ((size_t)c + 1);
@@ -47,8 +49,9 @@ static size_t read_number(int index, const char *name)
     return n;
 }
 
-hpc_cpu_traits hpc_cpu_traits_read(void)
+hpc_cpu_traits hpc_cpu_traits_read(const char *isa)
 {
+    (void)isa;
     hpc_cpu_traits out = {.l1_ways = (int)read_number(0, "ways_of_associativity")};
     for (int index = 1; index < 4; index++)
         if (read_number(index, "level") == 2) out.l2_bytes = read_number(index, "size") << 10;

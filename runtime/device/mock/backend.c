@@ -64,10 +64,10 @@ static int mock_open(hpc_device **out, const hpc_device_options *o)
     m->base.reference = &hpc_ref_kernels;
     m->base.info = (hpc_device_info){.backend = "mock", .threads = 1};
     hpc_barrier_init(&m->alone, 1);
-    m->base.cpu = hpc_cpu_traits_read();
-    m->base.info.cpu = &m->base.cpu;
     for (int q = 0; q < HPC_QUEUE_N; q++) m->stream[q] = (mock_stream){m, (hpc_queue)q};
     TRY(hpc_cpu_kernels_find(&m->base.kernels, &m->base.info.isa, o->isa));
+    m->base.cpu = hpc_cpu_traits_read(m->base.info.isa);
+    m->base.info.cpu = &m->base.cpu;
     *out = &m->base;
     m = NULL;
 out:
