@@ -100,8 +100,8 @@ int hpc_eval_compare(hpc_eval_comparison *out, const hpc_eval_suite *s, const hp
 void hpc_eval_comparison_release(hpc_eval_comparison *c);
 
 /* ---- estimators ------------------------------------------------------------------------------ */
-/* Of n samples c are right: the probability that at least one of k samples, drawn without
- * replacement, is right. NAN if n < k. */
+/* The probability that at least one of k samples, drawn without replacement from n of which c are
+ * right, is right. NAN if n < k. */
 double hpc_eval_pass_at(int64_t n, int64_t c, int64_t k);
 /* Expected best of k of n run times: sum over j of C(j-1, k-1) / C(n, k) * base / time[j], with
  * time in descending order. A time of INFINITY counts as a speedup of 0. Sorts `time`. NAN if n <

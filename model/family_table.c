@@ -33,7 +33,7 @@ static const char *const llama_part[HPC_PART_N] = {
     [HPC_PART_K_NORM] = "self_attn.k_norm.weight",
 };
 
-/* Of families with norms after layers, with or without norms before them. */
+/* For families with norms after layers, with or without norms before them. */
 static const char *const around_part[HPC_PART_N] = {
     [HPC_PART_EMBED] = "embed_tokens.weight",
     [HPC_PART_NORM1] = "input_layernorm.weight",

@@ -70,7 +70,7 @@ typedef struct hpc_model_config {
     int position;            /* hpc_position_kind */
     hpc_rope_config rope;
     int64_t window; /* attention window; 0: all earlier tokens */
-    /* Of every so many layers, the last one has no window, and no rotary positions. 0: all alike */
+    /* The last of every so many layers has no window, or no rotary positions. 0: all are alike. */
     int64_t window_period, rope_period;
     /* Factors of embeddings, of attention scores (0: 1/sqrt(head_dim)), of what a layer adds to the
      * residual stream, and of logits. 0: 1 */
@@ -176,7 +176,7 @@ void hpc_model_init(float *out, const hpc_model_tensor *t, int64_t first, int64_
 int64_t hpc_rope_frequencies_n(const hpc_model_config *c);
 void hpc_rope_frequencies(float *out, const hpc_model_config *c);
 void hpc_rope_local_frequencies(float *out, const hpc_model_config *c); /* with local_theta */
-/* Of a layer: its window, and whether it rotates q and k. */
+/* The window of a layer, and whether it rotates q and k. */
 int64_t hpc_model_config_window(const hpc_model_config *c, int64_t layer);
 bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer);
 double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaRN's, else 1 */

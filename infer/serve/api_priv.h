@@ -149,7 +149,7 @@ const char *api_sampler_name(api_sampler s);
 
 /* ---- grammars (api_grammar.c) ---- */
 int api_grammar_read(api_job *j);
-/* Of one answer; NULL: any text. end: tokens that only end it. */
+/* Creates the grammar of one answer; NULL: any text. end: tokens that only end it. */
 int api_grammar_create(hpc_grammar **out, const api_job *j, const int32_t *end, int64_t end_n);
 
 /* ---- work (api_infill.c, api_text.c) ---- */

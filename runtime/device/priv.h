@@ -17,8 +17,8 @@ extern const hpc_kernels hpc_ref_kernels;  /* ref/table.c: everything in double 
 /* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */
 int hpc_cpu_kernels_find(const hpc_kernels **out, const char **name, const char *wanted);
-/* Of the CPU that runs the caller, for kernels of this instruction set. `intel` is set for amx
- * only: the blocks for Intel were measured with it, and give wrong results with others. */
+/* Reads the traits of the CPU that runs the caller, for kernels of this instruction set. `intel` is
+ * set for amx only: Intel's blocks were measured with it, and give wrong results with avx2. */
 hpc_cpu_traits hpc_cpu_traits_read(const char *isa);
 /* Workers for options->threads: itself, or one per CPU of the affinity mask when 0. */
 int hpc_cpu_threads(int wanted);

@@ -23,7 +23,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/stream.h"
 
-/* Of the largest logit, all in f32: up to five blocks of about thirty roundings of 6e-8. */
+/* Relative to the largest logit, all in f32: up to five blocks of about thirty roundings of 6e-8.
+ */
 static const double BOUND = 2e-5;
 
 typedef struct variant {

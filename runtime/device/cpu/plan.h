@@ -21,7 +21,8 @@ typedef struct hpc_cpu_plan {     /* a selector's result, except: */
     const hpc_cpu_traits *traits; /* an input of the selector; never NULL for CPU kernels */
     /* For each worker. Instructions that share nothing else need no barrier. */
     size_t worker_bytes;
-    /* Of each of two buffers, chosen by the barrier's generation: read until the next barrier. */
+    /* The size of each of two buffers. The barrier's generation chooses one, which is read until
+     * the next barrier. */
     size_t coop_bytes;
     /* Operands, as bits, that the kernel accesses only after its first barrier. */
     unsigned after_barrier;

@@ -35,7 +35,7 @@ static inline int zero_of(hpc_dtype b)
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type);
 
-/* c [16] = a narrow row times all units of a panel. False: not implemented for the format. */
+/* c [16] = a narrow row times all units of a panel. False: the format has no such kernel. */
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
 
