@@ -19,7 +19,9 @@ enum {
     TAKES_I32 = 1 << HPC_I32,
     TAKES_I64 = 1 << HPC_I64,
     TAKES_I8 = 1 << HPC_I8,
-    TAKES_BLOCKS = 1 << HPC_Q8_0 | 1 << HPC_Q4_0 | 1 << HPC_Q4_K | 1 << HPC_Q5_K | 1 << HPC_Q6_K,
+    TAKES_BLOCKS = 1 << HPC_Q8_0 | 1 << HPC_Q4_0 | 1 << HPC_Q4_K | 1 << HPC_Q5_K | 1 << HPC_Q6_K |
+                   1 << HPC_Q4_1 | 1 << HPC_Q5_0 | 1 << HPC_Q5_1 | 1 << HPC_Q2_K | 1 << HPC_Q3_K |
+                   1 << HPC_IQ4_NL | 1 << HPC_IQ4_XS,
     TAKES_WEIGHT = TAKES_REAL | 1 << HPC_F16 | TAKES_BLOCKS
 };
 
