@@ -229,5 +229,12 @@ int HPC_WIDTH(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
 int HPC_WIDTH(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
 int HPC_WIDTH(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
 int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+int HPC_WIDTH(cpu_graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+int HPC_WIDTH(cpu_graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+int HPC_WIDTH(cpu_graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+int HPC_WIDTH(cpu_graph_scale)(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+int HPC_WIDTH(cpu_graph_softmax)(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+int HPC_WIDTH(cpu_graph_softmax_grad)(hpc_plan *p, int workers,
+                                      const hpc_graph_softmax_grad_args *a);
 
 #endif
