@@ -274,7 +274,8 @@ int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
     if ((o->rank || o->model) && !o->check) return put_ranked(out, f, o->at > 0);
     for (int64_t i = 0; i < f->d.loops.n; i++)
-        if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i])) put_loop(out, f, i, o->at > 0);
+        if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i]))
+            put_loop(out, f, i, o->at > 0);
     return out->failed;
 }
 

@@ -26,7 +26,7 @@ typedef struct hpc_eval_label {
     char name[HPC_EVAL_LABEL_NAMES][40]; /* names of `if distinct(p, q)`, in pairs */
     int64_t names_n;
     bool noncanonical, local, small;
-    bool injective; /* safe only if an index read from memory never repeats */
+    bool injective;                       /* safe only if an index read from memory never repeats */
     char index[HPC_EVAL_LABEL_NAMES][40]; /* the arrays of `if injective(p[q[i]])`: p, q */
     int64_t index_n;                      /* 0: no property of one array suffices */
     char violated[HPC_EVAL_LABEL_NAMES][40]; /* CARRIED: `violates(p, q)`: what an assumption that

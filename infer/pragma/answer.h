@@ -38,7 +38,7 @@ typedef struct premise { /* strings are in program.out, except as a parameter; N
     const char *text, *check, *code; /* as in hpc_assumption */
     assume_form form;
     const char *one, *two; /* by the form */
-    bool limited; /* few enough assumptions without a test, or the loop is unknown */
+    bool limited;          /* few enough assumptions without a test, or the loop is unknown */
 } premise;
 
 typedef struct answer {

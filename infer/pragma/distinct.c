@@ -5,7 +5,8 @@
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
-/* The array as an expression before the loop; false: there is none, or elements have fields. */
+/* The array as an expression before the loop; false: it has no name there, or elements have fields.
+ */
 static bool spell_array(spelling *x, const place *p)
 {
     const walk *w = x->w;

@@ -1,6 +1,6 @@
 /*
- * gather.c: assumptions without a test, joined into few that a programmer can check: "x and the rows
- * of A->vals do not overlap y".
+ * gather.c: assumptions without a test, joined into few that a programmer can check: "x and the
+ * rows of A->vals do not overlap y".
  */
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void put(gathering *g, const hpc_buf *text, const premise *like, const ch
     g->groups++;
 }
 
-/* Keeps an assumption as it is. */
+/* Keeps an assumption unchanged. */
 static void pass(gathering *g, int64_t k)
 {
     g->done[k] = true;
@@ -71,11 +71,10 @@ static void pass(gathering *g, int64_t k)
 
 static void gather_single(gathering *g, assume_form form)
 {
-    static const char *const before[ASSUME_FORMS] = {[ASSUME_ROWS] = "the rows of each of ",
-                                                     [ASSUME_DISTINCT] = "none of "},
-                             *const after[ASSUME_FORMS] = {
-                                 [ASSUME_ROWS] = " do not overlap each other",
-                                 [ASSUME_DISTINCT] = " has a repeated entry"};
+    static const char *const before
+        [ASSUME_FORMS] = {[ASSUME_ROWS] = "the rows of each of ", [ASSUME_DISTINCT] = "none of "},
+  *const after[ASSUME_FORMS] = {
+      [ASSUME_ROWS] = " do not overlap each other", [ASSUME_DISTINCT] = " has a repeated entry"};
     names all = {0};
     int64_t first = -1;
     for (int64_t k = 0; k < g->a->assumptions_n; k++) {
@@ -152,8 +151,8 @@ static void gather_hub(gathering *g, assume_form form, const char *hub)
     }
     hpc_buf b = {0};
     names_text(&b, &others, " and ");
-    hpc_buf_printf(&b, form == ASSUME_APART ? " do not overlap %s" : " do not overlap %s, or are equal",
-                   hub);
+    hpc_buf_printf(
+        &b, form == ASSUME_APART ? " do not overlap %s" : " do not overlap %s, or are equal", hub);
     put(g, &b, &g->a->assumption[first], NULL);
     hpc_buf_release(&b);
 }

@@ -27,7 +27,8 @@ static bool is_left_out(const hpc_pragma_loop *l, int64_t k)
 {
     if (l->assumption[k].trusted) return true;
     for (int64_t i = 0; i < k; i++)
-        if (!l->assumption[i].trusted && strcmp(l->assumption[i].check, l->assumption[k].check) == 0)
+        if (!l->assumption[i].trusted &&
+            strcmp(l->assumption[i].check, l->assumption[k].check) == 0)
             return true;
     return false;
 }

@@ -40,9 +40,9 @@ typedef struct hpc_assumption {
     const char *text;  /* "x and y do not overlap" */
     const char *check; /* an expression in the scope of the loop that is true only if the assumption
                           holds: "x + n <= y || y + n <= x"; or NULL */
-    const char *code; /* no check: statements before the loop that declare an int and set it to 1
-                         only if the assumption holds; or NULL */
-    int64_t trusted;  /* as the trust function of the options returns it; 0: not confirmed */
+    const char *code;  /* no check: statements before the loop that declare an int and set it to 1
+                          only if the assumption holds; or NULL */
+    int64_t trusted;   /* as the trust function of the options returns it; 0: not confirmed */
 } hpc_assumption;
 
 /* The judgement of an existing directive. */
@@ -81,7 +81,7 @@ typedef struct hpc_pragma_loop {
     bool inside;        /* textually in a parallel region or in a loop with a directive */
     const char *fixed;  /* reason why no directive can be inserted before it; NULL */
     const char *guard;  /* condition before the loop that implies all assumptions that are not
-                           trusted; NULL: there are none, or one has no check */
+                           trusted; NULL: no such assumption, or one has no check */
     bool untested;      /* an assumption has no check and is not trusted */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
@@ -99,10 +99,10 @@ void hpc_pragma_loops_release(hpc_pragma_loops *l);
 typedef int64_t (*hpc_pragma_trust)(const void *user, const char *function, const char *text);
 
 typedef struct hpc_pragma_options {
-    bool default_none; /* default(none), with all shared variables listed */
-    bool simd;         /* vectors where they are possible */
-    bool target;       /* a device, with map clauses, where the extents are known */
-    uint32_t line;     /* only loops that cover this line; 0: all */
+    bool default_none;      /* default(none), with all shared variables listed */
+    bool simd;              /* vectors where they are possible */
+    bool target;            /* a device, with map clauses, where the extents are known */
+    uint32_t line;          /* only loops that cover this line; 0: all */
     hpc_pragma_trust trust; /* NULL: nothing is confirmed */
     const void *user;       /* of trust */
 } hpc_pragma_options;

@@ -1,6 +1,6 @@
 /*
- * rows.c: assumptions about rows, which are arrays that the loop reaches through pointers in memory:
- * a[i][j] with an array of pointers a. No expression tests them.
+ * rows.c: assumptions about rows, which are arrays that the loop reaches through pointers in
+ * memory: a[i][j] with an array of pointers a. No expression tests them.
  */
 #include "infer/pragma/memory.h"
 
@@ -58,7 +58,10 @@ void array_text(hpc_buf *b, const walk *w, const place *p)
     for (int32_t k = row || !arrow ? 0 : 2; k < p->n; k++) {
         const bool after = k > 0 && p->step[k - 1].field >= 0;
         if (indexed && p->step[k].field >= 0)
-            hpc_buf_printf(b, "%s%s", row && arrow && k == 1 ? "[]->" : after ? "." : "[].",
+            hpc_buf_printf(b, "%s%s",
+                           row && arrow && k == 1 ? "[]->"
+                           : after                ? "."
+                                                  : "[].",
                            symbol_name(w->t, p->step[k].field));
         indexed |= p->step[k].field == STEP_INDEX;
     }

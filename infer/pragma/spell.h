@@ -33,7 +33,8 @@ void spell_container(spelling *x, const place *p);
 
 /* ---- guard.c ---- */
 /* The condition under which all assumptions of a loop hold that are not trusted, for an if clause:
- * "x + n <= y && n > 0". NULL: there are none, or one has no check. */
+ * "x + n <= y && n > 0". NULL: there is no such
+ * assumption, or one has no check. */
 const char *guard_of(walk *w, const hpc_pragma_loop *l);
 
 #endif

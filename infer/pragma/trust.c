@@ -69,7 +69,7 @@ void hpc_trust_release(hpc_trust *t)
     *t = (hpc_trust){0};
 }
 
-/* "src/a.c" names "/home/me/src/a.c", and the reverse. */
+/* "src/a.c" names "project/src/a.c", and the reverse. */
 static bool is_same_file(const char *entry, const char *path)
 {
     size_t n = strlen(entry), m = strlen(path);
