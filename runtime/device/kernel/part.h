@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/everywhere.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,7 +50,7 @@ typedef struct hpc_soft_attr { int kind; } hpc_soft_attr;
 typedef struct hpc_soft_args { hpc_tensor y, a, b, target; hpc_soft_attr attr; } hpc_soft_args;
 /* clang-format on */
 
-static inline double hpc_soft(int kind, double a, double b)
+HPC_EVERYWHERE static inline double hpc_soft(int kind, double a, double b)
 {
     if (kind == HPC_SOFT_EXP) return b == -INFINITY ? 0 : exp(a - b);
     if (kind == HPC_SOFT_LOG) return a == 0 ? b : b + log(a);
@@ -59,7 +60,8 @@ static inline double hpc_soft(int kind, double a, double b)
 /* Local row of an index into the whole table, among this rank's `own` rows. HPC_PART_NONE:
  * negative; HPC_PART_OTHER: another rank's row; HPC_PART_PAST: past the end of the table. */
 enum { HPC_PART_NONE = -1, HPC_PART_OTHER = -2, HPC_PART_PAST = -3 };
-static inline int64_t hpc_part_row(int64_t index, int64_t first, int64_t rows, int64_t own)
+HPC_EVERYWHERE static inline int64_t hpc_part_row(int64_t index, int64_t first, int64_t rows,
+                                                  int64_t own)
 {
     if (index < 0) return HPC_PART_NONE;
     if (index >= (rows ? rows : own)) return HPC_PART_PAST;
