@@ -364,20 +364,18 @@ static void long_texts_take_their_cache(void **state)
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
-/* Four tokens and twelve answers reach at most 15 of 64 experts of each block. */
+/* Four tokens and twelve answers reach at most 15 of 64 experts of each block. Not of a packed
+ * file: a system may map files of few large writes in pages of 2 MiB. */
 static void experts_that_no_token_needs_take_no_memory(void **state)
 {
     paths p;
     const hpc_model_config c = experts_of(64, 1);
     make_files(&p, state, &c);
-    const char *const path[] = {p.gguf, p.packed};
-    for (int k = 0; k < 2; k++) {
-        const hpc_engine_options o = options_of(path[k], NULL);
-        double most = most_of(&o, 4), file = bytes_of(path[k]);
-        need_measures(most);
-        print_message("%.1f MB of a file of %.1f MB\n", most * 1e-6, file * 1e-6);
-        assert_true(most < 0.5 * file);
-    }
+    const hpc_engine_options o = options_of(p.gguf, NULL);
+    double most = most_of(&o, 4), file = bytes_of(p.gguf);
+    need_measures(most);
+    print_message("%.1f MB of a file of %.1f MB\n", most * 1e-6, file * 1e-6);
+    assert_true(most < 0.5 * file);
 }
 
 int main(void)
