@@ -130,23 +130,36 @@ static void add_vectors(float *sum, const work *w, int64_t lo, int64_t hi, int64
     }
 }
 
-/* The same for any number of columns n <= CHUNK of one head, with or without picked terms. */
+/* Weights of columns c .. c+n-1 of edge k: that of each head, repeated. */
+static void spread_weights(float *out, const work *w, int64_t k, int64_t c, int64_t n)
+{
+    for (int64_t i = 0, head = c / w->width; i < n; head++) {
+        int64_t end = least(n, (head + 1) * w->width - c);
+        float by = weight_at(w, k, head);
+        for (; i < end; i++) out[i] = by;
+    }
+}
+
+/* The same for any number of columns n <= CHUNK, with or without picked terms. */
 static void add_columns(float *sum, const work *w, int64_t lo, int64_t hi, int64_t c, int64_t n)
 {
-    float buffer[CHUNK];
+    float buffer[CHUNK], by[CHUNK];
 
     for (int64_t k = lo; k < hi; k++) {
         int64_t at = row_of(w, k) * w->cols + c;
-        float by = weight_at(w, k, c / w->width);
         const float *x = load(buffer, &w->a->x, at, n);
+        if (w->index)
+            __builtin_prefetch((const float *)w->a->x.data +
+                               w->index[least(k + AHEAD, w->edges - 1)] * w->cols + c);
+        spread_weights(by, w, k, c, n);
         if (!w->pick) {
 #pragma omp simd
-            for (int64_t i = 0; i < n; i++) sum[i] += by * x[i];
+            for (int64_t i = 0; i < n; i++) sum[i] += by[i] * x[i];
             continue;
         }
         const int32_t *pick = w->pick + at, edge = (int32_t)edge_of(w, k);
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) sum[i] += pick[i] == edge ? by * x[i] : 0;
+        for (int64_t i = 0; i < n; i++) sum[i] += pick[i] == edge ? by[i] * x[i] : 0;
     }
 }
 
@@ -162,7 +175,7 @@ static void add_terms(float *sum, const work *w, int64_t lo, int64_t hi, int64_t
             step = most * VEC;
             add_vectors(sum + i, w, lo, hi, c + i, (int)most);
         } else {
-            step = least(left, w->width - (c + i) % w->width);
+            step = left;
             add_columns(sum + i, w, lo, hi, c + i, step);
         }
     }
@@ -171,15 +184,16 @@ static void add_terms(float *sum, const work *w, int64_t lo, int64_t hi, int64_t
 /* ---- maxima ------------------------------------------------------------------------------ */
 
 /* The first of equals stays; NaN is larger than all. arg < 0: nothing yet. */
-static inline void keep_larger(float *most, int32_t *arg, const float *x, const int32_t *from,
-                               int32_t edge, int64_t n)
+static inline void keep_larger(float *restrict most, int32_t *restrict arg, const float *x,
+                               const int32_t *from, int32_t edge, int64_t n)
 {
+#pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        int32_t at = from ? from[i] : edge;
-        bool more =
-            at >= 0 && (arg[i] < 0 || x[i] > most[i] || (x[i] != x[i] && most[i] == most[i]));
-        most[i] = more ? x[i] : most[i];
-        arg[i] = more ? at : arg[i];
+        int32_t at = from ? from[i] : edge, old = arg[i];
+        float y = x[i], best = most[i];
+        int more = (at >= 0) & ((old < 0) | (y > best) | ((y != y) & (best == best)));
+        most[i] = more ? y : best;
+        arg[i] = more ? at : old;
     }
 }
 

@@ -18,7 +18,7 @@ static void add_ends(const hpc_graph_edge_args *g, int64_t k, int64_t v, int64_t
 
     for (int64_t c = 0; c < cols; c += CHUNK) {
         int64_t n = least(CHUNK, cols - c);
-        memset(sum, 0, sizeof sum);
+        memset(sum, 0, (size_t)n * sizeof *sum);
         if (v >= 0 && g->a.data) {
             const float *a = load(first, &g->a, v * cols + c, n);
             for (int64_t i = 0; i < n; i++)
@@ -31,6 +31,24 @@ static void add_ends(const hpc_graph_edge_args *g, int64_t k, int64_t v, int64_t
         }
         store(&g->y, k * cols + c, sum, n);
     }
+}
+
+/* The same of f32 without pick: what most scores are. */
+static void add_plain(const hpc_graph_edge_args *g, int64_t k, int64_t v, int64_t row)
+{
+    int64_t cols = hpc_tensor_cols(&g->y);
+    float *y = (float *)g->y.data + k * cols;
+    const float *a = (const float *)g->a.data + v * cols;
+    const float *b = (const float *)g->b.data + row * cols;
+
+#pragma omp simd
+    for (int64_t i = 0; i < cols; i++) y[i] = a[i] + b[i];
+}
+
+static bool is_plain(const hpc_graph_edge_args *g)
+{
+    return g->attr.kind == HPC_EDGE_ADD && g->a.data && g->b.data && g->y.dtype == HPC_F32 &&
+           g->a.dtype == HPC_F32 && g->b.dtype == HPC_F32;
 }
 
 /* One chain of products for each head, summed in chunks. */
@@ -66,10 +84,13 @@ static int edge_run(const hpc_launch *l, const void *args)
         rc = path_check_index("graph_edge", index, lo, least(hi, p.edges), hpc_tensor_rows(&g->b));
     if (rc < 0) return rc;
     int64_t v = path_vertex(&p, lo);
+    bool plain = is_plain(g);
     for (int64_t k = lo; k < hi; k++) {
         while (v < p.vertices && p.start[v + 1] <= k) v++;
         int64_t to = v < p.vertices ? v : -1, row = index && to >= 0 ? index[k] : 0;
-        if (g->attr.kind == HPC_EDGE_DOT)
+        if (plain && to >= 0)
+            add_plain(g, k, to, row);
+        else if (g->attr.kind == HPC_EDGE_DOT)
             multiply_ends(g, k, to, row);
         else
             add_ends(g, k, to, row);

@@ -23,22 +23,63 @@ typedef struct work {
     float *vertex; /* [V,heads]: lse, or the sum of products */
 } work;
 
-static part part_of(const work *w, int64_t lo, int64_t hi, int64_t h)
+/* to[i] = from[i % heads] for a run of n elements that begins with a row. */
+static void repeat(float *to, const float *from, int64_t heads, int64_t n)
 {
-    float a[1], b[1];
-    part r = {-INFINITY, 0};
+    for (int64_t i = 0; i < n && i < heads; i++) to[i] = from[i];
+    for (int64_t i = heads; i < n; i++) to[i] = to[i - heads];
+}
 
-    for (int64_t k = lo; k < hi && w->dy; k++)
-        r.sum += *load(a, w->x, k * w->heads + h, 1) * *load(b, w->dy, k * w->heads + h, 1);
-    if (w->dy) return r;
-    for (int64_t k = lo; k < hi; k++) {
-        float x = *load(a, w->x, k * w->heads + h, 1);
-        r.most = x > r.most || x != x ? x : r.most;
+/* Elements of whole rows that are handled at once, from edge lo on. */
+static int64_t run_from(const work *w, int64_t lo, int64_t hi)
+{
+    return least(CHUNK / w->heads, hi - lo) * w->heads;
+}
+
+static void add_rows(part *r, const float *t, int64_t heads, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += heads)
+        for (int64_t h = 0; h < heads; h++) r[h].sum += t[i + h];
+}
+
+static void find_most(part *r, const work *w, int64_t lo, int64_t hi)
+{
+    float buffer[CHUNK];
+
+    for (int64_t n; lo < hi; lo += n / w->heads) {
+        n = run_from(w, lo, hi);
+        const float *x = load(buffer, w->x, lo * w->heads, n);
+        for (int64_t i = 0; i < n; i += w->heads)
+            for (int64_t h = 0; h < w->heads; h++) {
+                float y = x[i + h];
+                r[h].most = y > r[h].most || y != y ? y : r[h].most;
+            }
     }
-    if (r.most == -INFINITY) return r;
-    for (int64_t k = lo; k < hi; k++)
-        r.sum += vec_exp(*load(a, w->x, k * w->heads + h, 1) - r.most);
-    return r;
+}
+
+/* The parts of all heads of edges lo .. hi-1. */
+static void parts_of(part *r, const work *w, int64_t lo, int64_t hi)
+{
+    float first[CHUNK], second[CHUNK], shift[CHUNK], t[CHUNK];
+    int64_t n = run_from(w, lo, hi);
+
+    for (int64_t h = 0; h < w->heads; h++) r[h] = (part){-INFINITY, 0};
+    if (!w->dy) find_most(r, w, lo, hi);
+    for (int64_t h = 0; h < w->heads; h++) t[h] = r[h].most == -INFINITY ? 0 : r[h].most;
+    repeat(shift, t, w->heads, n);
+    for (; lo < hi; lo += n / w->heads) {
+        n = run_from(w, lo, hi);
+        const float *x = load(first, w->x, lo * w->heads, n);
+        if (w->dy) {
+            const float *dy = load(second, w->dy, lo * w->heads, n);
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) t[i] = x[i] * dy[i];
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) t[i] = vec_exp(x[i] - shift[i]);
+        }
+        add_rows(r, t, w->heads, n);
+    }
 }
 
 static part join(const work *w, part a, part b)
@@ -59,15 +100,16 @@ static float result_of(const work *w, part a)
 static void find_block(const work *w, int64_t b)
 {
     path_walk walk = path_block(&w->p, b);
+    part r[CHUNK];
 
-    for (path_piece s; path_next(&s, &walk);)
-        for (int64_t h = 0; h < w->heads; h++) {
-            part r = part_of(w, s.lo, s.hi, h);
+    for (path_piece s; path_next(&s, &walk);) {
+        parts_of(r, w, s.lo, s.hi);
+        for (int64_t h = 0; h < w->heads; h++)
             if (s.part == PATH_WHOLE)
-                w->vertex[s.v * w->heads + h] = result_of(w, r);
+                w->vertex[s.v * w->heads + h] = result_of(w, r[h]);
             else
-                w->parts[(2 * b + (s.part == PATH_TAIL)) * w->heads + h] = r;
-        }
+                w->parts[(2 * b + (s.part == PATH_TAIL)) * w->heads + h] = r[h];
+    }
 }
 
 static void join_blocks(const work *w, int64_t b)
@@ -83,26 +125,46 @@ static void join_blocks(const work *w, int64_t b)
     }
 }
 
-/* Elements of `to` by edges: y = exp(x - lse), or dx = y (dy - sum). */
+/* Edges lo .. hi-1 of one vertex: y = exp(x - lse), or dx = y (dy - sum). */
+static void apply_vertex(const hpc_tensor *to, const work *w, int64_t v, int64_t lo, int64_t hi)
+{
+    float first[CHUNK], second[CHUNK], by[CHUNK], out[CHUNK];
+    int64_t n = run_from(w, lo, hi);
+
+    repeat(by, w->vertex + v * w->heads, w->heads, n);
+    for (; lo < hi; lo += n / w->heads) {
+        n = run_from(w, lo, hi);
+        int64_t at = lo * w->heads;
+        const float *x = load(first, w->x, at, n);
+        float *y = place(out, to, at);
+        if (w->dy) {
+            const float *dy = load(second, w->dy, at, n);
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) y[i] = x[i] * (dy[i] - by[i]);
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++)
+                y[i] = by[i] == -INFINITY ? 0.0f : vec_exp(x[i] - by[i]);
+        }
+        store(to, at, y, n);
+    }
+}
+
+/* This worker's edges; those that belong to no vertex become 0. */
 static void apply(const hpc_tensor *to, const work *w, const hpc_launch *l)
 {
+    static const float zeros[CHUNK];
     int64_t lo, hi;
-    float a[1], b[1], y;
 
     hpc_share(&lo, &hi, w->edges, 1, l->worker, l->workers);
-    int64_t v = path_vertex(&w->p, lo);
-    for (int64_t k = lo; k < hi; k++) {
-        while (v < w->p.vertices && w->p.start[v + 1] <= k) v++;
-        for (int64_t h = 0; h < w->heads; h++) {
-            int64_t at = k * w->heads + h;
-            float by = v < w->p.vertices ? w->vertex[v * w->heads + h] : -INFINITY;
-            y = 0;
-            if (v < w->p.vertices && w->dy)
-                y = *load(a, w->x, at, 1) * (*load(b, w->dy, at, 1) - by);
-            else if (by != -INFINITY)
-                y = vec_exp(*load(a, w->x, at, 1) - by);
-            store(to, at, &y, 1);
-        }
+    for (int64_t v = path_vertex(&w->p, lo), end; v < w->p.vertices && lo < hi; v++, lo = end) {
+        end = least(w->p.start[v + 1], hi);
+        if (lo < end) apply_vertex(to, w, v, lo, end);
+        end = end > lo ? end : lo;
+    }
+    for (int64_t n; lo < hi; lo += n / w->heads) {
+        n = run_from(w, lo, hi);
+        store(to, lo * w->heads, zeros, n);
     }
 }
 
@@ -135,6 +197,14 @@ static int softmax_run(const hpc_launch *l, const void *args)
     return run(&a->y, &w, "graph_softmax", l);
 }
 
+/* Rows are handled whole. */
+static int check_heads(const char *op, const hpc_tensor *x)
+{
+    if (hpc_tensor_cols(x) <= CHUNK) return 0;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s takes at most %d heads, not %lld", op, CHUNK,
+                    (long long)hpc_tensor_cols(x));
+}
+
 static size_t parts_bytes(const hpc_tensor *start, const hpc_tensor *x)
 {
     int64_t blocks = path_blocks(hpc_tensor_n(start) - 1, hpc_tensor_rows(x));
@@ -144,7 +214,10 @@ static size_t parts_bytes(const hpc_tensor *start, const hpc_tensor *x)
 
 int HPC_WIDTH(cpu_graph_softmax)(hpc_plan *p, int workers, const hpc_graph_softmax_args *a)
 {
+    int rc = check_heads("graph_softmax", &a->x);
+
     (void)workers;
+    if (rc < 0) return rc;
     return accept(p,
                   (hpc_plan){.run = softmax_run,
                              .workspace = parts_bytes(&a->start, &a->x),
@@ -175,8 +248,10 @@ int HPC_WIDTH(cpu_graph_softmax_grad)(hpc_plan *p, int workers,
                                       const hpc_graph_softmax_grad_args *a)
 {
     size_t rows = (size_t)((hpc_tensor_n(&a->start) - 1) * hpc_tensor_cols(&a->y)) * sizeof(float);
+    int rc = check_heads("graph_softmax_grad", &a->y);
 
     (void)workers;
+    if (rc < 0) return rc;
     return accept(p,
                   (hpc_plan){.run = softmax_grad_run,
                              .workspace = parts_bytes(&a->start, &a->y) + rows,
