@@ -182,7 +182,12 @@ typedef struct hpc_model_tensor {
     int64_t batch; /* > 0: so many matrices [extent[0], extent[1]], a value of rank 3 */
     int64_t entry; /* 1 + the one of them that this describes, for files; 0: all */
 } hpc_model_tensor;
-enum { HPC_ADAPTER_KINDS = 4 }; /* values of `adapter` */
+enum { HPC_ADAPTER_KINDS = 4 };                                     /* values of `adapter` */
+static inline int64_t hpc_model_tensor_n(const hpc_model_tensor *t) /* elements */
+{
+    int64_t one = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return t->batch > 0 && !t->entry ? t->batch * one : one;
+}
 /* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
 /* Initial values [first, first + n). The random stream depends on seed, part, block and adapter

@@ -19,8 +19,7 @@ bool model_part_in_block(int part);
 const char *model_part_name(int part); /* "self_attn.q_proj.weight" */
 static inline int64_t model_tensor_n(const hpc_model_tensor *t)
 {
-    int64_t one = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    return t->batch > 0 && !t->entry ? t->batch * one : one;
+    return hpc_model_tensor_n(t);
 }
 /* The type of its value in a program: of rank 3 if it is a batch. */
 hpc_type model_tensor_type(const hpc_model_tensor *t, hpc_dtype dtype);

@@ -88,8 +88,7 @@ static int make_plan(hpc_trainer *t)
     int rc = hpc_model_tensors(&tensor, &n, c);
     if (rc < 0) return rc;
     for (int64_t k = 0; k < n; k++)
-        if (tensor[k].trainable)
-            out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
+        if (tensor[k].trainable) out.trained += hpc_model_tensor_n(&tensor[k]);
     for (hpc_value v = 0; v < t->p->value_n; v++)
         if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
             add_state(&out, t, tensor, n, v);

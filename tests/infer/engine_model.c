@@ -26,8 +26,7 @@ enum { PROMPT = 40, MADE = 12, REPEATED = 1 << 16 };
 /* The first numbers of a tensor again and again, in whole rows. */
 static int drawn(float *out, const hpc_model_tensor *t, void *user)
 {
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    if (t->batch > 0) n *= t->batch;
+    int64_t n = hpc_model_tensor_n(t);
     int64_t some = n < REPEATED ? n : REPEATED / t->extent[1] * t->extent[1];
     (void)user;
     hpc_model_init(out, t, 0, some, 5);

@@ -24,8 +24,7 @@
 
 static int drawn(float *out, const hpc_model_tensor *t, void *user)
 {
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    if (t->batch > 0) n *= t->batch;
+    int64_t n = hpc_model_tensor_n(t);
     (void)user;
     hpc_model_init(out, t, 0, n, 3);
     for (int64_t k = 0; k < n; k++) out[k] += 0.01f * (float)(k % 7); /* vectors differ too */
