@@ -323,7 +323,7 @@ static void emit_scatter(hpc_bench_emitter *e)
     hpc_value y = HPC_NEW;
     if (set) y = hpc_bench_state(e, "y", e->job->dtype, normal(1), EXTENTS(e->n[1], e->n[2]));
     hpc_value operand[] = {y, real(e, "x", EXTENTS(e->n[0], e->n[2])),
-                           index_of(e, "index", any, 1, e->n)};
+                           index_of(e, "index", any, 1, e->n), HPC_NONE};
     at.rows = e->n[1];
     hpc_emit(e->p, &hpc_op_scatter, operand, &at);
 }

@@ -1,7 +1,7 @@
 /*
  * kernel.h: interface of backends and kernels: the arguments of every op (those of optimizers are
- * in update.h, of indexed rows in part.h, of graphs in graph.h), the typed table of selectors, and
- * the backend's entries.
+ * in update.h, of indexed rows in part.h, of graphs in graph.h, of experts in expert.h), the typed
+ * table of selectors, and the backend's entries.
  *
  * To add a backend, fill one hpc_backend and one hpc_kernels, and list it in device/open.c. To add
  * a kernel, write a selector that accepts the arguments it supports, and enter it in the table.
@@ -20,6 +20,7 @@
 
 #include "runtime/device/cpu/plan.h"
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/expert.h"
 #include "runtime/device/kernel/graph.h"
 #include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
@@ -199,6 +200,10 @@ typedef struct hpc_kernels {
     int (*gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
     int (*scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
     int (*route)(hpc_plan *p, int workers, const hpc_route_args *a);
+    int (*gate)(hpc_plan *p, int workers, const hpc_gate_args *a);
+    int (*gate_grad)(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
+    int (*dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a);
+    int (*grouped)(hpc_plan *p, int workers, const hpc_grouped_args *a);
     int (*pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
     int (*spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
