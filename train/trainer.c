@@ -25,7 +25,7 @@ static int make_batches(hpc_trainer *t)
     hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses, sizeof(double));
+    t->real = hpc_alloc((size_t)t->losses + 2, sizeof(double)); /* also scalars and pairs */
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
     if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
@@ -394,11 +394,39 @@ static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
     return rc;
 }
 
+/* Temperature and threshold of gates. */
+static int write_anneal(hpc_trainer *t, int64_t step)
+{
+    hpc_value v = t->io.model.anneal;
+    double x[2];
+    if (v < 0) return HPC_OK;
+    hpc_anneal_at(x, &t->o.anneal, step);
+    for (int64_t i = 0; i < 2; i++) put_real(t, i, x[i]);
+    return hpc_exec_write(t->exec, 0, v, t->real, hpc_type_bytes(&t->p->value[v].type));
+}
+
+/* Adds what the forward pass counted about experts. */
+static int read_experts(hpc_trainer_result *out, hpc_trainer *t)
+{
+    const hpc_model_config *c = &t->o.model;
+    double layers = (double)(c->layers / (c->expert_every > 1 ? c->expert_every : 1));
+    size_t bytes = t->wide ? sizeof(double) : sizeof(float);
+    int rc = HPC_OK;
+    if (t->io.model.active < 0) return HPC_OK;
+    TRY(hpc_exec_read(t->exec, 0, t->io.model.active, t->real, bytes));
+    out->active += get_real(t, 0) / layers / (double)t->o.accumulate;
+    TRY(hpc_exec_read(t->exec, 0, t->io.model.dropped, t->real, bytes));
+    out->dropped += get_real(t, 0);
+out:
+    return rc;
+}
+
 static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
 {
     int rc;
     TRY(write_batch(t, k, 1 / (double)out->counted));
     TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
+    TRY(read_experts(out, t));
     bool last = k == t->o.accumulate - 1;
     TRY(hpc_exec_run(t->exec, last ? t->io.last : t->io.backward, 0));
     TRY(read_loss(&out->loss, t, last ? t->io.last_loss : t->io.loss));
@@ -452,6 +480,7 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(write_scalar(t, t->io.lr, lr));
     TRY(write_scalar(t, t->io.limit, limit));
     TRY(write_scalar(t, t->io.model.step, (double)step));
+    TRY(write_anneal(t, step));
     for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, k));
     TRY(trainer_sum(&out->loss, t));
     out->loss /= (double)out->counted;
@@ -470,6 +499,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
     int64_t counted = 0, most = t->o.rows;
     int rc = HPC_OK;
     TRY(write_scalar(t, t->io.model.step, -1)); /* nothing is dropped */
+    TRY(write_anneal(t, -1));
     *loss = NAN;
     for (; rows > 0; rows -= most) {
         rc = enough(user);

@@ -110,9 +110,10 @@ typedef enum hpc_queue { HPC_COMPUTE, HPC_COMM, HPC_COPY, HPC_QUEUE_N } hpc_queu
 typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_direction;
 
 typedef struct hpc_device_options {
-    const char *backend; /* "cpu" (default), "mock"; "cuda" where built */
+    const char *backend; /* "cpu" (default), "mock", "cuda", "cuda-shim" */
     const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
     int threads;         /* workers; 0: one per core that this process may use */
+    const char *library; /* cuda: the file of its kernels; NULL: next to the program */
 } hpc_device_options;
 
 typedef struct hpc_device hpc_device;
@@ -141,7 +142,7 @@ hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL if kernels do not run on
 
 /* Instruction sets that this build contains and this CPU supports, best first; NULL-terminated. */
 const char *const *hpc_device_isas(void);
-const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
+const char *const *hpc_device_backends(void); /* for users, NULL-terminated */
 
 /* Aligned to HPC_ALIGN; content undefined. */
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);

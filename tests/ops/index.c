@@ -142,7 +142,7 @@ static void parts_of_tables(void **state)
         hpc_test_want(&c, operand[0], HPC_TEST_EXACT);
         hpc_value x = hpc_test_input(&c, test_type(widths[w].b, N, COLS), 1);
         hpc_value y = hpc_test_state(&c, test_type(widths[w].a, ROWS, COLS), 1, false);
-        hpc_value to[] = {y, x, at};
+        hpc_value to[] = {y, x, at, HPC_NONE};
         hpc_emit(c.p, &hpc_op_scatter, to, &(hpc_scatter_attr){.first = FIRST});
         hpc_scatter_attr *attr = c.p->segment[0].insn[c.p->segment[0].insn_n - 1].attr;
         attr->rows = ALL; /* as sharding does */
