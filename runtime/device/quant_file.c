@@ -60,19 +60,9 @@ const int8_t hpc_iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
 
 /* ---- integers of a block --------------------------------------------------------------------- */
 
-static int fifth_bit(const uint8_t high[4], int i)
-{
-    return (high[i / 8] >> i % 8 & 1) << 4;
-}
-
 static int nibble(const uint8_t q[16], int i)
 {
     return i < 16 ? q[i] & 15 : q[i - 16] >> 4;
-}
-
-static int q5_0_at(const q5_0_block *b, int i)
-{
-    return (nibble(b->q, i) | fifth_bit(b->high, i)) - 16;
 }
 
 /* The two bits of element i of a block of 256. */
@@ -101,19 +91,29 @@ static int iq4_xs_scale(const iq4_xs_block *b, int s)
 
 /* ---- to f32 ---------------------------------------------------------------------------------- */
 
-static void affine_unpack(float *dst, uint16_t d, uint16_t m, const uint8_t *q, const uint8_t *high)
+/* unit (q - offset) + base. */
+static void nibbles_unpack(float *dst, float unit, int offset, float base, const uint8_t q[16],
+                           const uint8_t high[4])
 {
-    float unit = hpc_f16_to_f32(d), base = hpc_f16_to_f32(m);
-    for (int i = 0; i < UNIT; i++) {
-        int v = nibble(q, i) | (high ? fifth_bit(high, i) : 0);
-        dst[i] = unit * (float)v + base;
+    uint32_t fifths = 0;
+    if (high) memcpy(&fifths, high, sizeof fifths);
+    for (int i = 0; i < UNIT / 2; i++) {
+        int first = (q[i] & 15) | (int)(fifths >> i & 1) << 4;
+        int second = q[i] >> 4 | (int)(fifths >> (i + UNIT / 2) & 1) << 4;
+        dst[i] = unit * (float)(first - offset) + base;
+        dst[i + UNIT / 2] = unit * (float)(second - offset) + base;
     }
 }
 
+static void affine_unpack(float *dst, uint16_t d, uint16_t m, const uint8_t *q, const uint8_t *high)
+{
+    nibbles_unpack(dst, hpc_f16_to_f32(d), 0, hpc_f16_to_f32(m), q, high);
+}
+
+/* A base of -0 leaves the sign of zeros. */
 static void q5_0_unpack(float *dst, const q5_0_block *b)
 {
-    float d = hpc_f16_to_f32(b->d);
-    for (int i = 0; i < UNIT; i++) dst[i] = d * (float)q5_0_at(b, i);
+    nibbles_unpack(dst, hpc_f16_to_f32(b->d), 16, -0.0f, b->q, b->high);
 }
 
 static void q2_k_unpack(float *dst, const q2_k_block *b)

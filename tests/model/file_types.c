@@ -158,7 +158,7 @@ static void check_held(const hpc_weights *w, const hpc_model_tensor *t)
     served(got, w, t, d);
     if (d == s.t.dtype) assert_memory_equal(got, want, (size_t)n * sizeof *want);
     for (int64_t i = 0; i < n; i++)
-        assert_true(fabsf(got[i] - want[i]) <= fabsf(want[i]) * 0x1.01p-9f);
+        assert_true(fabsf(got[i] - want[i]) <= fabsf(want[i]) * 0x1p-8f);
     hpc_free(want);
     hpc_free(got);
 }

@@ -158,14 +158,21 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
 {
     (void)apart, (void)panels; /* one alone */
     if (a->first) memset(c, 0, (size_t)(a->height * COLS) * sizeof *c);
-    switch (type) {
-    case HPC_Q4_0: tile_of(c, a, b, units, formats[HPC_Q4_0]); break;
-    case HPC_Q5_0: tile_of(c, a, b, units, formats[HPC_Q5_0]); break;
-    case HPC_Q4_1:
-    case HPC_Q4_K: tile_of(c, a, b, units, formats[HPC_Q4_K]); break;
-    case HPC_Q5_1:
-    case HPC_Q5_K: tile_of(c, a, b, units, formats[HPC_Q5_K]); break;
-    case HPC_Q2_K: tile_of(c, a, b, units, formats[HPC_Q2_K]); break;
+    const bool fifths = formats[type].top > formats[HPC_Q4_0].top;
+    switch (formats[type].form) {
+    case BYTES_OFFSET:
+        if (fifths)
+            tile_of(c, a, b, units, formats[HPC_Q5_0]);
+        else
+            tile_of(c, a, b, units, formats[HPC_Q4_0]);
+        break;
+    case BYTES_MIN:
+        if (fifths)
+            tile_of(c, a, b, units, formats[HPC_Q5_K]);
+        else
+            tile_of(c, a, b, units, formats[HPC_Q4_K]);
+        break;
+    case BYTES_HALF_MIN: tile_of(c, a, b, units, formats[HPC_Q2_K]); break;
     default: tile_of(c, a, b, units, formats[HPC_Q8_0]); /* 16 bits */
     }
 }
