@@ -299,6 +299,7 @@ static int load_value(hpc_trainer *t, checkpoint_state *s, hpc_value v)
     const hpc_type type = trainer_tile(t, v);
     int64_t first[HPC_RANK_MAX];
     int rc;
+    if (t->p->value[v].absent) return HPC_OK;
     uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
     if (!tile) return HPC_E_NOMEM;
     trainer_first(first, t, v);

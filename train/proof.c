@@ -10,6 +10,18 @@
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
+/* Stages are cut from one program, which is that of the first rank along pipe. */
+static int ranks_of(int *rank, int most, const hpc_parallel *q, bool cut)
+{
+    int all = hpc_prove_ranks(rank, most, &q->grid), n = 0;
+    for (int r = 0; r < all; r++) {
+        int coord[HPC_AXIS_N];
+        hpc_grid_coords(coord, &q->grid, rank[r]);
+        if (!cut || coord[HPC_AXIS_PIPE] == 0) rank[n++] = rank[r];
+    }
+    return n;
+}
+
 int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hpc_step *io,
                         const hpc_parallel *q, int most)
 {
@@ -17,15 +29,16 @@ int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hp
     hpc_step one = *io;
     *out = (hpc_step_ranks){.serial = hpc_program_copy(serial), .q = q};
     if (!out->serial) return HPC_E_NOMEM;
-    if (q->overlap) TRY(plan_splice(&one, out->serial));
-    out->n = hpc_prove_ranks(out->rank, most ? most : HPC_STEP_RANKS, &q->grid);
+    const bool cut = io->stage.chunks > 0;
+    if (q->overlap && !cut) TRY(plan_splice(&one, out->serial));
+    out->n = ranks_of(out->rank, most ? most : HPC_STEP_RANKS, q, cut);
     for (int r = 0; r < out->n; r++) {
         int coord[HPC_AXIS_N];
         hpc_grid_coords(coord, &q->grid, out->rank[r]);
         out->io = *io;
         out->program[r] = hpc_program_copy(serial);
         if (!out->program[r]) TRY(HPC_E_NOMEM);
-        TRY(hpc_step_shard(&out->io, out->program[r], q, coord));
+        TRY((cut ? hpc_step_shard_whole : hpc_step_shard)(&out->io, out->program[r], q, coord));
     }
 out:
     if (rc < 0) hpc_step_ranks_release(out);

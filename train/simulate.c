@@ -174,14 +174,6 @@ static void add_loss(clocks *w)
     w->out->step_s += seconds;
 }
 
-/* That a step runs a segment. */
-static int64_t times_of(const hpc_step *io, int s, int64_t accumulate)
-{
-    if (s == io->model.forward_head || (s == io->gather && io->gathers)) return 0;
-    if (s == io->model.forward) return accumulate;
-    return s == io->backward ? accumulate - (io->last != io->backward) : 1;
-}
-
 int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p,
                  const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
                  int64_t accumulate)
@@ -194,7 +186,7 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
     if (!w.ready) return HPC_E_NOMEM;
     for (hpc_axes a = 0; a < HPC_AXES_N; a++) w.link[a] = hpc_simulate_link(m, s, coord, a);
     for (int k = 0; k < p->segment_n; k++) {
-        int64_t times = times_of(io, k, accumulate);
+        int64_t times = hpc_step_times(io, k, accumulate);
         if (times == 0) continue;
         w.out = k == io->refresh ? &refresh : out;
         TRY(run_segment(&w, k, (double)times));
