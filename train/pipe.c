@@ -202,23 +202,46 @@ static double ready_at(const events *w, int rank, int k)
     return at;
 }
 
+typedef struct choice {
+    int task;
+    double at;  /* when it starts */
+    bool late;  /* its message arrives in the instant in which the rank chooses: not seen yet */
+    double key; /* smallest first */
+} choice;
+
+static bool is_before(const choice *a, const choice *b)
+{
+    if (a->at != b->at) return a->at < b->at;
+    if (a->late != b->late) return b->late;
+    return a->key < b->key;
+}
+
+/* The last stage runs a backward at once after its forward. */
+static choice choice_of(const events *w, int rank, int k, double ready)
+{
+    const hpc_plan_task *t = &w->list[rank].task[k];
+    double now = w->rank[rank].free;
+    bool backward = t->run == HPC_PLAN_BACKWARD;
+    bool own = backward && t->chunk * w->ranks + rank == w->ranks * w->chunks - 1;
+    choice c = {.task = k, .at = fmax(ready, now), .late = ready >= now && !own, .key = t->rank};
+    if (w->policy == HPC_PLAN_FIFO) c.key = own ? -1 : 2 * ready + !backward * 1e-9;
+    return c;
+}
+
 /* The task that the rank starts next, and when; -1: it waits for others. */
 static int next_task(const events *w, int rank, double *start)
 {
     const hpc_plan_list *l = &w->list[rank];
-    int best = -1;
-    double best_at = INFINITY, best_key = INFINITY;
+    choice best = {.task = -1, .at = INFINITY};
     for (int k = 0; k < l->gradient_n; k++) {
         if (!isinf(w->rank[rank].end[k])) continue;
-        double ready = ready_at(w, rank, k), at = fmax(ready, w->rank[rank].free);
-        double key = w->policy == HPC_PLAN_FIFO ? ready : l->task[k].rank;
-        if (w->policy == HPC_PLAN_IN_ORDER) key = 0;
-        if (!isinf(ready) && (at < best_at || (at == best_at && key < best_key)))
-            best = k, best_at = at, best_key = key;
+        double ready = ready_at(w, rank, k);
+        choice c = choice_of(w, rank, k, ready);
+        if (!isinf(ready) && is_before(&c, &best)) best = c;
         if (w->policy == HPC_PLAN_IN_ORDER) break;
     }
-    *start = best_at;
-    return best;
+    *start = best.at;
+    return best.task;
 }
 
 static void run_task(events *w, hpc_plan_span *out, int rank, int k, double start)

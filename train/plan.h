@@ -62,6 +62,12 @@ struct hpc_train_plan {
 int hpc_plan_make(hpc_train_plan **out, const hpc_program *p, const hpc_step *io,
                   const hpc_model_config *c, const hpc_step_options *s, int64_t microbatches);
 void hpc_plan_free(hpc_train_plan *plan);
+/* Replaces the task lists of a plan that was made from `given` by the given ones. HPC_E_SHAPE: a
+ * given layout is not that of the grid and passes. */
+int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given);
+/* Proves that tasks are complete, keep their slots, add gradients in the order of microbatches and
+ * never wait for each other. HPC_E_STATE names task and rank. */
+int hpc_plan_check_tasks(const hpc_train_plan *plan);
 /* HPC_E_SHAPE: a plan of another model; the message names the first size that differs. */
 int hpc_plan_check(const hpc_train_plan *plan, const hpc_model_config *c);
 /* Appends the plan as a JSON object; docs/json-training.md lists its keys. */
@@ -73,7 +79,8 @@ int hpc_plan_get(hpc_train_plan **out, const hpc_json *root);
 /* ---- time ------------------------------------------------------------------------------ */
 /* Makespan of the gradient tasks of all ranks along pipe, by discrete events. IN_ORDER runs the
  * lists as they are; PREFERRED whichever task can start, smallest rank first; FIFO whichever could
- * start first. */
+ * start first. A message that arrives in the instant in which a rank chooses is seen the next
+ * time. */
 typedef enum hpc_plan_policy {
     HPC_PLAN_IN_ORDER,
     HPC_PLAN_PREFERRED,

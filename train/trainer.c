@@ -225,6 +225,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
     TRY(hpc_plan_make(&t->value, t->p, &t->io, &t->o.model, &t->o.step, t->o.accumulate));
+    if (o->plan) TRY(hpc_plan_follow(t->value, o->plan));
     TRY(shard(t));
     TRY(make_tasks(t));
     TRY(trainer_find_kept(t));
