@@ -264,14 +264,13 @@ static void move_segments(hpc_step *io, const int *moved)
     io->backward = io->last = io->stage.backward;
 }
 
-static int cut(hpc_step *io, hpc_program *p, const int coord[HPC_AXIS_N])
+int hpc_step_cut(hpc_step *io, hpc_program *p, int stage, int moved[HPC_STEP_SEGMENTS])
 {
-    int moved[HPC_PHASE_N + HPC_STAGES];
-    hpc_assert(p->segment_n <= (int64_t)(sizeof moved / sizeof *moved));
+    hpc_assert(p->segment_n <= HPC_STEP_SEGMENTS);
     hpc_stage_options *o = &io->stage;
     o->forward = io->model.forward;
     o->backward = io->backward;
-    o->rank = coord[HPC_AXIS_PIPE];
+    o->rank = stage;
     o->first = io->first;
     o->moved = moved;
     int rc = hpc_stage(p, o);
@@ -283,11 +282,11 @@ static int cut(hpc_step *io, hpc_program *p, const int coord[HPC_AXIS_N])
 
 int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const int coord[HPC_AXIS_N])
 {
-    int at[HPC_AXIS_N], rc;
+    int at[HPC_AXIS_N], moved[HPC_STEP_SEGMENTS], rc;
     memcpy(at, coord, sizeof at);
     if (io->stage.chunks > 0) at[HPC_AXIS_PIPE] = 0;
     TRY(hpc_step_shard_whole(io, p, q, at));
-    if (io->stage.chunks > 0) TRY(cut(io, p, coord));
+    if (io->stage.chunks > 0) TRY(hpc_step_cut(io, p, coord[HPC_AXIS_PIPE], moved));
     if (q->overlap) TRY(overlap(io, p, q));
 out:
     return rc;

@@ -73,6 +73,11 @@ static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_mod
         out->optimizer_bytes += bytes;
 }
 
+static int stage_of(const hpc_trainer *t)
+{
+    return t->o.grid ? hpc_grid_coord(t->o.grid, HPC_AXIS_PIPE) : 0;
+}
+
 static int make_plan(hpc_trainer *t)
 {
     const hpc_placement *place = hpc_exec_placement(t->exec);
@@ -88,10 +93,12 @@ static int make_plan(hpc_trainer *t)
         if (tensor[k].trainable)
             out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
     for (hpc_value v = 0; v < t->p->value_n; v++)
-        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
+        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0 &&
+            !t->p->value[v].absent)
             add_state(&out, t, tensor, n, v);
     hpc_free(tensor);
-    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
+    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] * (size_t)t->value->list[stage_of(t)].slots +
+                 place->bytes[HPC_SPACE_LOCAL]);
     for (int s = 0; s < t->p->segment_n; s++) {
         double flops = hpc_exec_stats_of(t->exec, s).flops;
         if (s == t->io.refresh)
@@ -123,7 +130,8 @@ static int shard(hpc_trainer *t)
         t->whole[v].dtype = t->p->value[v].type.dtype;
     }
     if (!t->o.grid) return HPC_OK;
-    if (trainer_leads(t) && hpc_step_prove(t->plan.unproven, t->p, &t->io, &t->o.parallel) < 0)
+    if (trainer_leads(t) && (hpc_step_prove(t->plan.unproven, t->p, &t->io, &t->o.parallel) < 0 ||
+                             hpc_plan_check_tasks(t->value) < 0))
         return HPC_E_STATE;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
     return hpc_step_shard(&t->io, t->p, &t->o.parallel, coord);
@@ -167,11 +175,6 @@ static int take_plan(hpc_trainer *t, const hpc_train_plan *plan)
     t->o.step.recompute_blocks = plan->recompute_blocks;
     t->o.accumulate = plan->microbatches;
     return HPC_OK;
-}
-
-static int stage_of(const hpc_trainer *t)
-{
-    return t->o.grid ? hpc_grid_coord(t->o.grid, HPC_AXIS_PIPE) : 0;
 }
 
 /* The segment of a planned task. */

@@ -43,9 +43,10 @@ typedef struct hpc_exec_options {
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
-/* The placement that opening p on d with one slot would have, for example to plan another rank: it
+/* The placement that opening p on d with that many slots would have, for example to plan another rank: it
  * needs no link, and allocates only the result, from `a`. */
-int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d);
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d,
+                   int slots);
 
 /* Write and read whole values of the slot; state is common to all slots, and zero at opening.
  * Reading fences first. HPC_E_SHAPE: `bytes` is not the size of the type. HPC_E_ARG: a write to a
