@@ -13,7 +13,7 @@ typedef struct plan_options {
     model_options model;
     grid_options ranks;
     prune_options pruned;
-    const char *backend, *isa, *recompute, *optimizer;
+    const char *backend, *isa, *recompute, *optimizer, *shape;
     int64_t rank, threads, recompute_blocks, accumulate;
     bool json;
 } plan_options;
@@ -22,6 +22,7 @@ typedef struct plan_options {
 typedef struct show {
     const plan_options *o;
     hpc_parallel parallel;
+    hpc_model_config model;
     hpc_buf text;
 } show;
 
@@ -63,7 +64,7 @@ static int print_plan(hpc_link *world, void *user)
     hpc_train_plan *plan = NULL;
     hpc_step io;
     hpc_step_options step;
-    hpc_model_config c = model_config_of(&s->o->model);
+    hpc_model_config c = s->model;
     hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_device_options dev = {
         .backend = s->o->backend, .isa = s->o->isa, .threads = (int)s->o->threads};
@@ -105,8 +106,8 @@ static int run(void *options, int argc, char **argv)
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     s.parallel = parallel_of(&s.o->ranks);
     TRY(hpc_grid_parse(&s.parallel.grid, s.o->ranks.grid));
-    hpc_model_config c = model_config_of(&s.o->model);
-    TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences, s.o->model.length));
+    TRY(hpc_cmd_plan_model(&s.model, &(plan_ask){.model = s.o->model, .shape = s.o->shape}));
+    TRY(hpc_parallel_check(&s.parallel, &s.model, s.o->model.sequences, s.o->model.length));
     int ranks = hpc_grid_size(&s.parallel.grid);
     s.parallel.overlap = s.parallel.overlap && ranks > 1;
     if (s.o->rank >= ranks)
@@ -129,6 +130,12 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 1e6,
      .help = "Rank to show."},
+    {.name = "shape",
+     .kind = HPC_TEXT,
+     .offset = offsetof(plan_options, shape),
+     .argument = "NAME|DIR",
+     .help = "Known model instead of the sizes above (gpt-5b to gpt-640b, gpt3-175b, llama-7b), or "
+             "a model directory."},
     {.name = "accumulate",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, accumulate),

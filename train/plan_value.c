@@ -242,7 +242,8 @@ static const hpc_plan_layout *layout_of(const hpc_train_plan *plan, const char *
 int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given)
 {
     if (made->layout_n != given->layout_n)
-        return hpc_fail(HPC_E_SHAPE, "the plan is for a model with %lld parameters, not %lld",
+        return hpc_fail(HPC_E_SHAPE,
+                        "the plan is for a model with %lld tensors, and this one has %lld",
                         (long long)given->layout_n, (long long)made->layout_n);
     for (int64_t k = 0; k < made->layout_n; k++) {
         const hpc_plan_layout *l = layout_of(given, made->layout[k].name);
