@@ -24,7 +24,7 @@ typedef struct finding {
 typedef struct check {
     const check_options *o;
     finding order, stages, layouts, memory;
-    int64_t tasks; /* of all ranks along pipe */
+    int64_t tasks;        /* of all ranks along pipe */
     hpc_step_memory most; /* of the rank that needs most */
     int rank, ranks, compared;
 } check;
@@ -156,8 +156,10 @@ static void put_text(hpc_buf *out, const check *c)
     if (c->stages.proof.moves > 0 || !c->stages.ok) {
         hpc_table_cell(&t, "stages");
         if (c->stages.ok)
-            hpc_table_cell(&t, "hold: %lld messages of a microbatch, each received once; %lld tasks "
-                           "end", (long long)c->stages.proof.moves, (long long)c->tasks);
+            hpc_table_cell(&t,
+                           "hold: %lld messages of a microbatch, each received once; %lld tasks "
+                           "end",
+                           (long long)c->stages.proof.moves, (long long)c->tasks);
         else
             hpc_table_cell(&t, "%s", c->stages.error.text);
     }
@@ -242,7 +244,8 @@ const hpc_command hpc_cmd_plan_check = {
         "sums are reduced once before any nonlinear use; replicas agree; parts cover their tensor "
         "once; random numbers belong to their elements; and gathered values are gathered again "
         "after they were written. Stages, with pipe: each stage has what it reads, each message is "
-        "received once, and the tasks of no rank wait for ever. Memory: the allocations of the rank that needs most, listed by "
+        "received once, and the tasks of no rank wait for ever. Memory: the allocations of the "
+        "rank that needs most, listed by "
         "purpose, stay below --memory. For a pruned step (--prune), each part of a matrix is "
         "assumed to keep its share, which a real mask need not do.\n\n"
         "The proof reads the finished programs and does not depend on how they were made. It "

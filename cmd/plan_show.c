@@ -146,8 +146,9 @@ static const hpc_option options[] = {
     {.name = "json",
      .kind = HPC_FLAG,
      .offset = offsetof(plan_options, json),
-     .help = "Print the plan itself, for `hpccoder train --plan`: grid, passes, stages, layouts and "
-             "the tasks of each rank along pipe."},
+     .help =
+         "Print the plan itself, for `hpccoder train --plan`: grid, passes, stages, layouts and "
+         "the tasks of each rank along pipe."},
     {.name = "optimizer",
      .kind = HPC_CHOICE,
      .offset = offsetof(plan_options, optimizer),

@@ -59,8 +59,7 @@ static void put_json_row(hpc_json_out *w, const simulate_study *t, const hpc_ste
     hpc_json_put_real(w, "communication_s", r->s.communication_s);
     hpc_json_put_real(w, "exposed_s", r->s.exposed_s);
     hpc_json_put_real(w, "least_s", r->s.least_s);
-    if (r->parallel.grid.extent[HPC_AXIS_PIPE] > 1)
-        hpc_json_put_real(w, "bubble_s", r->s.bubble_s);
+    if (r->parallel.grid.extent[HPC_AXIS_PIPE] > 1) hpc_json_put_real(w, "bubble_s", r->s.bubble_s);
     hpc_json_put_real(w, "tokens_per_s", (double)t->tokens / r->s.step_s);
     hpc_json_put_real(w, "mfu", model_share(t, r));
     hpc_json_put_real(w, "program_share", program_share(t, r));

@@ -40,8 +40,8 @@ int hpc_cmd_train_base(train_options *o, hpc_arena *a);
  * sets o->lora_rank. */
 int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer);
 int hpc_cmd_train_lora_init(train_options *o);
-/* train_plan.c: reads --plan, which the caller frees, and sets the options that it decides; *plan is
- * NULL without one. */
+/* train_plan.c: reads --plan, which the caller frees, and sets the options that it decides; *plan
+ * is NULL without one. */
 int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory

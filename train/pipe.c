@@ -6,12 +6,10 @@
 
 #include "train/plan.h"
 
-const char *const hpc_pipe_schedule_names[] = {[HPC_PIPE_AUTO] = "auto",
-                                               [HPC_PIPE_GPIPE] = "gpipe",
-                                               [HPC_PIPE_1F1B] = "1f1b",
-                                               [HPC_PIPE_INTERLEAVED] = "interleaved",
-                                               [HPC_PIPE_ARRIVAL] = "arrival",
-                                               NULL};
+const char *const hpc_pipe_schedule_names[] = {
+    [HPC_PIPE_AUTO] = "auto",       [HPC_PIPE_GPIPE] = "gpipe",
+    [HPC_PIPE_1F1B] = "1f1b",       [HPC_PIPE_INTERLEAVED] = "interleaved",
+    [HPC_PIPE_ARRIVAL] = "arrival", NULL};
 const char *const hpc_plan_run_names[] = {[HPC_PLAN_FORWARD] = "forward",
                                           [HPC_PLAN_BACKWARD] = "backward",
                                           [HPC_PLAN_NORM] = "norm",
@@ -123,11 +121,15 @@ static int check(const hpc_pipe *q, int ranks, int64_t microbatches)
                         (long long)microbatches);
     if (ranks == 1) return HPC_OK;
     if (microbatches < ranks)
-        return hpc_fail(HPC_E_ARG, "pipe=%d: a step needs at least %d microbatches; use "
-                        "--accumulate %d", ranks, ranks, ranks);
+        return hpc_fail(HPC_E_ARG,
+                        "pipe=%d: a step needs at least %d microbatches; use "
+                        "--accumulate %d",
+                        ranks, ranks, ranks);
     if (q->schedule == HPC_PIPE_INTERLEAVED && microbatches % ranks)
-        return hpc_fail(HPC_E_ARG, "accumulate=%lld: interleaved runs microbatches in turns of "
-                        "pipe=%d; use a multiple of it", (long long)microbatches, ranks);
+        return hpc_fail(HPC_E_ARG,
+                        "accumulate=%lld: interleaved runs microbatches in turns of "
+                        "pipe=%d; use a multiple of it",
+                        (long long)microbatches, ranks);
     if (q->schedule == HPC_PIPE_1F1B && q->chunks > 1)
         return hpc_fail(HPC_E_ARG, "1f1b has one stage on each rank, not %d; use interleaved",
                         q->chunks);

@@ -196,7 +196,8 @@ static int get_pipe(hpc_pipe *p, const hpc_json *o, int ranks)
     for (int64_t k = 0; k < hpc_json_n(first); k++) {
         int64_t block;
         TRY(hpc_json_int(&block, hpc_json_at(first, k), "first"));
-        if (block < 0 || block > INT_MAX) TRY(hpc_fail(HPC_E_FORMAT, "first: no block %lld", (long long)block));
+        if (block < 0 || block > INT_MAX)
+            TRY(hpc_fail(HPC_E_FORMAT, "first: no block %lld", (long long)block));
         p->first[k] = (int)block;
     }
 out:
@@ -297,7 +298,8 @@ int hpc_plan_get(hpc_train_plan **out, const hpc_json *root)
         TRY(hpc_fail(HPC_E_FORMAT, "format is '%.40s', not hpccoder-plan", format));
     TRY(hpc_json_int(&version, hpc_json_get(root, "version"), "version"));
     if (version > HPC_PLAN_VERSION)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "version %lld; this program knows up to %d: use a newer one",
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "version %lld; this program knows up to %d: use a newer one",
                      (long long)version, HPC_PLAN_VERSION));
     TRY(plan_create(&plan));
     TRY(get_model(plan, hpc_json_get(root, "model")));

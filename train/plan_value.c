@@ -12,9 +12,9 @@ typedef struct number { /* a size of the model */
     size_t at;
 } number;
 static const number sizes[] = {
-    {"layers", offsetof(hpc_train_plan, layers)},     {"hidden", offsetof(hpc_train_plan, hidden)},
-    {"heads", offsetof(hpc_train_plan, heads)},       {"kv_heads", offsetof(hpc_train_plan, kv_heads)},
-    {"ffn", offsetof(hpc_train_plan, ffn)},           {"vocab", offsetof(hpc_train_plan, vocab)},
+    {"layers", offsetof(hpc_train_plan, layers)}, {"hidden", offsetof(hpc_train_plan, hidden)},
+    {"heads", offsetof(hpc_train_plan, heads)},   {"kv_heads", offsetof(hpc_train_plan, kv_heads)},
+    {"ffn", offsetof(hpc_train_plan, ffn)},       {"vocab", offsetof(hpc_train_plan, vocab)},
 };
 _Static_assert(sizeof sizes / sizeof *sizes == PLAN_SIZES, "a name for each");
 
@@ -40,10 +40,9 @@ int hpc_plan_check(const hpc_train_plan *plan, const hpc_model_config *c)
     take_sizes(&ours, c);
     for (int k = 0; k < PLAN_SIZES; k++)
         if (*plan_size(&theirs, k) != *plan_size(&ours, k))
-            return hpc_fail(HPC_E_SHAPE,
-                            "the plan is for a model with %s=%lld, and this one has %lld",
-                            sizes[k].key, (long long)*plan_size(&theirs, k),
-                            (long long)*plan_size(&ours, k));
+            return hpc_fail(
+                HPC_E_SHAPE, "the plan is for a model with %s=%lld, and this one has %lld",
+                sizes[k].key, (long long)*plan_size(&theirs, k), (long long)*plan_size(&ours, k));
     return HPC_OK;
 }
 
@@ -92,7 +91,8 @@ static int find_places(place *at, const hpc_train_plan *plan, const hpc_plan_lis
     return HPC_OK;
 }
 
-/* A microbatch keeps its slot, and no other is in it between its first forward and last backward. */
+/* A microbatch keeps its slot, and no other is in it between its first forward and last backward.
+ */
 static int check_slots(const hpc_train_plan *plan, const hpc_plan_list *l, const place *at)
 {
     int chunks = plan->parallel.pipe.chunks;
@@ -103,8 +103,10 @@ static int check_slots(const hpc_train_plan *plan, const hpc_plan_list *l, const
             const hpc_plan_task *o = &l->task[n];
             bool same = o->microbatch == t->microbatch;
             if (same && o->slot != t->slot)
-                return hpc_fail(HPC_E_STATE, "task %d runs in slot %d, and task %d of the same "
-                                "microbatch in slot %d", k, t->slot, n, o->slot);
+                return hpc_fail(HPC_E_STATE,
+                                "task %d runs in slot %d, and task %d of the same "
+                                "microbatch in slot %d",
+                                k, t->slot, n, o->slot);
             if (!same && o->slot == t->slot && n > own->forward && n < own->backward)
                 return hpc_fail(HPC_E_STATE, "task %d uses slot %d, which holds microbatch %d", n,
                                 o->slot, t->microbatch);
@@ -127,8 +129,10 @@ static int check_order(const hpc_train_plan *plan, const place *at)
                 return hpc_fail(HPC_E_STATE, "task %d runs a backward before its forward, task %d",
                                 p->backward, p->forward);
             if (m > 0 && p->backward < p[-chunks].backward)
-                return hpc_fail(HPC_E_STATE, "task %d runs a backward before that of the "
-                                "microbatch before, task %d", p->backward, p[-chunks].backward);
+                return hpc_fail(HPC_E_STATE,
+                                "task %d runs a backward before that of the "
+                                "microbatch before, task %d",
+                                p->backward, p[-chunks].backward);
         }
     return HPC_OK;
 }
@@ -157,9 +161,8 @@ int hpc_plan_check_tasks(const hpc_train_plan *plan)
         rc = check_list(plan, &plan->list[r]);
         if (rc < 0) return hpc_error_where("rank %d along pipe", r);
     }
-    hpc_plan_policy policy = plan->parallel.pipe.schedule == HPC_PIPE_ARRIVAL
-                                 ? HPC_PLAN_PREFERRED
-                                 : HPC_PLAN_IN_ORDER;
+    hpc_plan_policy policy =
+        plan->parallel.pipe.schedule == HPC_PIPE_ARRIVAL ? HPC_PLAN_PREFERRED : HPC_PLAN_IN_ORDER;
     TRY(hpc_plan_simulate_tasks(&span, plan->list, plan->list_n, chunks, policy,
                                 &(hpc_plan_times){.forward = one, .backward = one}));
 out:
@@ -230,7 +233,8 @@ out:
     return rc;
 }
 
-/* ---- a plan that was given -------------------------------------------------------------------- */
+/* ---- a plan that was given --------------------------------------------------------------------
+ */
 
 static const hpc_plan_layout *layout_of(const hpc_train_plan *plan, const char *name)
 {
@@ -248,7 +252,8 @@ int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given)
     for (int64_t k = 0; k < made->layout_n; k++) {
         const hpc_plan_layout *l = layout_of(given, made->layout[k].name);
         if (!l || memcmp(l->layout, made->layout[k].layout, sizeof l->layout) != 0)
-            return hpc_fail(HPC_E_SHAPE, "the plan's layout of %s is not that of its grid and passes",
+            return hpc_fail(HPC_E_SHAPE,
+                            "the plan's layout of %s is not that of its grid and passes",
                             made->layout[k].name);
     }
     for (int r = 0; r < made->list_n; r++) {

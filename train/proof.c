@@ -96,14 +96,13 @@ int hpc_step_prove_stages(hpc_proof *out, const hpc_step_ranks *r)
     *out = (hpc_proof){0};
     if (r->io.stage.chunks == 0) return HPC_OK;
     TRY(cut_stages(stage, &n, moved, r));
-    TRY(hpc_prove_stages_of(
-        out, &(hpc_prove_stages){.whole = r->program[0],
-                                 .program = (const hpc_program *const *)stage,
-                                 .ranks = n,
-                                 .chunks = r->io.stage.chunks,
-                                 .forward = r->io.model.forward,
-                                 .backward = r->io.backward,
-                                 .moved = moved}));
+    TRY(hpc_prove_stages_of(out, &(hpc_prove_stages){.whole = r->program[0],
+                                                     .program = (const hpc_program *const *)stage,
+                                                     .ranks = n,
+                                                     .chunks = r->io.stage.chunks,
+                                                     .forward = r->io.model.forward,
+                                                     .backward = r->io.backward,
+                                                     .moved = moved}));
 out:
     for (int k = 0; k < n; k++) hpc_program_free(stage[k]);
     return rc;

@@ -23,7 +23,8 @@ typedef struct hpc_step_ranks {
     int rank[HPC_STEP_RANKS], n;
     hpc_program *serial;   /* a copy, with segments spliced like those of the ranks */
     const hpc_parallel *q; /* borrowed */
-    int64_t microbatches; /* of a step, for the memory of a pipeline; 0: as many as ranks along it */
+    int64_t
+        microbatches; /* of a step, for the memory of a pipeline; 0: as many as ranks along it */
 } hpc_step_ranks;
 /* serial, io: from hpc_step_emit, with the layouts of q. most: limit of programs, at least 32; 0:
  * HPC_STEP_RANKS. */
@@ -43,8 +44,8 @@ int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step
 typedef struct hpc_step_memory {
     double parameters, gradients, optimizer, activations, all;
 } hpc_step_memory;
-/* Memory of a program, sharded or not, with `slots` microbatches in flight. device: its kernels' workspace is counted; NULL: no
- * workspace. */
+/* Memory of a program, sharded or not, with `slots` microbatches in flight. device: its kernels'
+ * workspace is counted; NULL: no workspace. */
 int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
                        const hpc_model_config *c, hpc_device *device, int slots);
 /* Memory of the rank of r that needs most. */

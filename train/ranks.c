@@ -286,8 +286,8 @@ int64_t trainer_sent(const hpc_trainer *t)
 /* Inputs that no batch changes: the rows of repeated keys and values, and of trained tokens. */
 static int write_slots(hpc_trainer *t, hpc_value v, const int32_t *data, size_t bytes)
 {
-    int rc = HPC_OK, coord = t->o.grid ? hpc_grid_coord(t->o.grid, HPC_AXIS_PIPE) : 0;
-    for (int slot = 0; slot < t->value->list[coord].slots; slot++)
+    int rc = HPC_OK;
+    for (int slot = 0; slot < t->value->list[trainer_stage(t)].slots; slot++)
         TRY(hpc_exec_write(t->exec, slot, v, data, bytes));
 out:
     return rc;

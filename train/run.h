@@ -41,8 +41,8 @@ typedef struct hpc_trainer_options {
     hpc_grid *grid;         /* borrowed, of shape parallel.grid; NULL: one rank */
     const hpc_masks *masks; /* borrowed: fixed pruning masks; NULL: not pruned */
     hpc_parallel parallel;
-    const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL: the
-                             trainer makes a plan from these */
+    const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
+                             the trainer makes a plan from these */
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;

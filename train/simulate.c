@@ -139,7 +139,8 @@ static void compute(clocks *w, const hpc_insn *i)
 static int check_kind(const hpc_insn *i)
 {
     int k = i->op->comm;
-    if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER || k == HPC_REDUCE_SCATTER)
+    if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER ||
+        k == HPC_REDUCE_SCATTER)
         return HPC_OK;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost model for the simulation", i->op->sig.name);
 }

@@ -57,12 +57,12 @@ double hpc_simulate_seconds(const hpc_machine *m, const hpc_simulated_link *l, h
 /* ---- a step ---------------------------------------------------------------------------- */
 enum { HPC_AXES_N = 1 << HPC_AXIS_N, HPC_SIMULATED_SEGMENTS = 2 * HPC_STAGES + 16 };
 typedef struct hpc_simulation {
-    double step_s;                                  /* without a refresh */
-    double refresh_s;                               /* one refresh */
-    double compute_s, communication_s;              /* per step, each without overlap */
-    double exposed_s;                               /* exposed communication */
-    double least_s;                                 /* the larger of the two: perfect overlap */
-    double flops, bytes;                            /* per step, from the op table */
+    double step_s;                     /* without a refresh */
+    double refresh_s;                  /* one refresh */
+    double compute_s, communication_s; /* per step, each without overlap */
+    double exposed_s;                  /* exposed communication */
+    double least_s;                    /* the larger of the two: perfect overlap */
+    double flops, bytes;               /* per step, from the op table */
     double message_s, bubble_s; /* of a pipeline: its longest message; most time without a task */
     double rest_s;              /* of a pipeline: after the gradients */
     double segment_s[HPC_SIMULATED_SEGMENTS], times[HPC_SIMULATED_SEGMENTS]; /* one run; runs */

@@ -11,6 +11,7 @@
 #include "model/compare.h"
 #include "model/emit.h"
 #include "runtime/program/run/run.h"
+#include "train/pipe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,28 +96,6 @@ typedef struct hpc_optimizer_cost {
 } hpc_optimizer_cost;
 hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t m, int64_t n);
 
-/* ---- pipelines ------------------------------------------------------------------------------- */
-/* The order in which a stage runs the microbatches of a step. GPIPE: all forwards, then all
- * backwards. 1F1B: a backward after each forward, once rank k has started ranks - k microbatches.
- * INTERLEAVED: the same with several stages on each rank, in turns of as many microbatches as there
- * are ranks. ARRIVAL: whichever message has arrived, backwards first, with at most `limit`
- * microbatches in flight. Backwards of a stage always run in the order of microbatches, so all
- * schedules give the same bits. */
-typedef enum hpc_pipe_schedule {
-    HPC_PIPE_AUTO, /* 1F1B; INTERLEAVED with more than one chunk */
-    HPC_PIPE_GPIPE,
-    HPC_PIPE_1F1B,
-    HPC_PIPE_INTERLEAVED,
-    HPC_PIPE_ARRIVAL
-} hpc_pipe_schedule;
-extern const char *const hpc_pipe_schedule_names[]; /* "auto", ... by kind, NULL-terminated */
-typedef struct hpc_pipe {
-    int schedule;            /* hpc_pipe_schedule */
-    int chunks;              /* stages of a rank; 0: 1, or 2 with INTERLEAVED */
-    int limit;               /* microbatches in flight with ARRIVAL; 0: the number of ranks */
-    int first[HPC_STAGES];   /* first block of each stage; [stages - 1] is 0: balanced by cost */
-} hpc_pipe;
-
 /* ---- many ranks ------------------------------------------------------------------------------ */
 /* A step on a grid of ranks. Row and col split the matrices of the blocks. The first layer of a
  * pair (q, k, v; gate, up) has its outputs over row and its inputs over col; the second (o; down)
@@ -143,7 +122,7 @@ typedef struct hpc_parallel {
                       a share of the tokens */
     int ahead;     /* with overlap: as in hpc_overlap_options */
     size_t bucket_bytes; /* as in hpc_overlap_options */
-    hpc_pipe pipe; /* with ranks along pipe */
+    hpc_pipe pipe;       /* with ranks along pipe */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED: an axis that training does not use; adapters with row or col; a class head
  * with `halves` or `sequence`. HPC_E_ARG: an unknown stage of ZeRO. HPC_E_SHAPE: rows, vocabulary,
@@ -201,8 +180,8 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
-    hpc_stage_options stage;  /* chunks 0: no pipeline. Else as hpc_step_shard passed it */
-    int first[HPC_STAGES];    /* blocks of its stages */
+    hpc_stage_options stage; /* chunks 0: no pipeline. Else as hpc_step_shard passed it */
+    int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
 int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s);

@@ -137,8 +137,8 @@ typedef struct hpc_link_ops {
     bool device_memory; /* takes operations with a stream (nccl); others go to the link `host` */
     int (*start)(hpc_link *l, hpc_handle *h, const hpc_comm *c);
     int (*test)(hpc_handle *h, bool *done);
-    int (*wait)(hpc_handle *h); /* sleeps; does not spin */
-    int (*flush)(hpc_link *l);  /* NULL: nothing to do */
+    int (*wait)(hpc_handle *h);                 /* sleeps; does not spin */
+    int (*flush)(hpc_link *l);                  /* NULL: nothing to do */
     void (*pause)(hpc_link *l, unsigned *seen); /* NULL: gives the CPU to others */
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);

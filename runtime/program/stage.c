@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/program/priv.h"
+#include "runtime/program/stage.h"
 
 enum { NOWHERE = -1, EVERY = -2 /* rank */ };
 
@@ -50,7 +51,8 @@ static int stage_of_block(const hpc_stage_options *o, int block)
     return k;
 }
 
-/* Without a block: where its operands are; in forward the last such stage, in backward the first. */
+/* Without a block: where its operands are; in forward the last such stage, in backward the first.
+ */
 static int stage_by_operands(const cutter *w, const hpc_insn *i, bool backward)
 {
     int stage = NOWHERE;
@@ -82,7 +84,8 @@ static void ask_readers(cutter *w, int s)
                 hpc_value v = g->insn[n].operand[a];
                 if (v < 0 || !(hpc_insn_role(w->p, &g->insn[n], a) & HPC_IN)) continue;
                 for (int b = 0; b < g->insn[k].op->sig.operand_n; b++)
-                    if (g->insn[k].operand[b] == v && hpc_insn_role(w->p, &g->insn[k], b) & HPC_OUT &&
+                    if (g->insn[k].operand[b] == v &&
+                        hpc_insn_role(w->p, &g->insn[k], b) & HPC_OUT &&
                         w->p->value[v].kind == HPC_VALUE_TEMP)
                         w->stage[s][k] = w->stage[s][n];
             }
@@ -118,8 +121,9 @@ static int check_value(const cutter *w, hpc_value v)
     char text[128];
     const hpc_type *t = &w->p->value[v].type;
     if (t->ragged < 0) return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%%%d, %s, would be sent to another stage: its extent varies",
-                    v, hpc_type_text(text, t));
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "%%%d, %s, would be sent to another stage: its extent varies", v,
+                    hpc_type_text(text, t));
 }
 
 static int add_message(cutter *w, hpc_value v, int from, int to, int segment, int stage)
@@ -363,7 +367,8 @@ static int divide(cutter *w, hpc_segment *out, int *out_n, int s)
         int chunk = backward ? n - 1 - k : k;
         int stage = forward || backward ? chunk * w->o->ranks + w->o->rank : last;
         hpc_segment *to = &out[(*out_n)++];
-        *to = (hpc_segment){.phase = g->phase, .index = chunk > 0 ? g->index + 1 + chunk : g->index};
+        *to =
+            (hpc_segment){.phase = g->phase, .index = chunk > 0 ? g->index + 1 + chunk : g->index};
         snprintf(to->name, sizeof to->name, "%s[%d]", hpc_phase_name(g->phase), to->index);
         if (!w->stage[s] || forward || backward || rank_of(w, last) == w->o->rank)
             TRY(fill(w, to, s, stage));
@@ -439,8 +444,10 @@ static int check_options(const hpc_program *p, const hpc_stage_options *o)
     for (int k = 0; k < stages_of(o); k++) {
         int least = k ? o->first[k - 1] + 1 : 0;
         if (o->first[k] < least || o->first[k] >= blocks || (k == 0 && o->first[k] != 0))
-            return hpc_fail(HPC_E_SHAPE, "stage %d of %d begins with block %d: give each stage at "
-                            "least one of the %d blocks", k, stages_of(o), o->first[k], blocks);
+            return hpc_fail(HPC_E_SHAPE,
+                            "stage %d of %d begins with block %d: give each stage at "
+                            "least one of the %d blocks",
+                            k, stages_of(o), o->first[k], blocks);
     }
     return HPC_OK;
 }

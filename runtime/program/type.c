@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/program/priv.h"
+#include "runtime/program/stage.h"
 
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent)
 {

@@ -365,11 +365,10 @@ static int run_starving(hpc_link *world, void *user)
     TRY(hpc_grid_open(&g, world, &shape));
     TRY(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
     TRY(hpc_exec_open(&e, p, d, g, &(hpc_exec_options){.slots = 2}));
-    TRY(hpc_schedule_run(e, &(hpc_schedule){.kind = HPC_ON_ARRIVAL,
-                                            .task = task,
-                                            .task_n = 2,
-                                            .before = starve,
-                                            .user = &rank}));
+    TRY(hpc_schedule_run(
+        e,
+        &(hpc_schedule){
+            .kind = HPC_ON_ARRIVAL, .task = task, .task_n = 2, .before = starve, .user = &rank}));
 out:
     hpc_exec_close(e);
     hpc_device_close(d);

@@ -1,6 +1,6 @@
 /*
- * pipe.c: a pipeline on a grid of thread ranks has the losses, norms and parameters of one rank, and
- * every schedule and order of arrival has the same bits.
+ * pipe.c: a pipeline on a grid of thread ranks has the losses, norms and parameters of one rank,
+ * and every schedule and order of arrival has the same bits.
  */
 #include "tests/train/ranks.h"
 
@@ -139,8 +139,10 @@ static void every_schedule_and_arrival_has_the_same_bits(void **state)
             for (uint64_t late = 0; late < 2; late++) {
                 if (s == HPC_PIPE_INTERLEAVED && shapes[k].pipe == 4) continue;
                 job *then = delayed(from, &shapes[k], s, late);
-                if (s != HPC_PIPE_INTERLEAVED) same_bits(then, first);
-                else same(then, first, 1e-5); /* squares are summed stage by stage */
+                if (s != HPC_PIPE_INTERLEAVED)
+                    same_bits(then, first);
+                else
+                    same(then, first, 1e-5); /* squares are summed stage by stage */
                 hpc_free(then);
             }
         hpc_free(first);

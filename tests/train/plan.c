@@ -173,9 +173,11 @@ static void faults_in_a_plan_are_named(void **state)
     } fault[] = {
         {"\"version\":1", "\"version\":2", HPC_E_UNSUPPORTED, "version 2"},
         {"hpccoder-plan", "plan", HPC_E_FORMAT, "not hpccoder-plan"},
-        {"\"schedule\":\"1f1b\"", "\"schedule\":\"2f\"", HPC_E_FORMAT, "schedule: unknown name '2f'"},
+        {"\"schedule\":\"1f1b\"", "\"schedule\":\"2f\"", HPC_E_FORMAT,
+         "schedule: unknown name '2f'"},
         {"\"first\":[0,2]", "\"first\":[0]", HPC_E_FORMAT, "first has 1 stages"},
-        {"\"microbatch\":1", "\"microbatch\":0", HPC_E_STATE, "both run the forward of microbatch 0"},
+        {"\"microbatch\":1", "\"microbatch\":0", HPC_E_STATE,
+         "both run the forward of microbatch 0"},
         {"\"microbatch\":1,\"slot\":1", "\"microbatch\":1,\"slot\":0", HPC_E_STATE, "slot"},
         {"\"run\":\"forward\"", "\"run\":\"backward\"", HPC_E_STATE, "microbatch 0"},
         {"\"slots\":2", "\"slots\":1", HPC_E_FORMAT, "slot is 1; expected 0 to 0"},

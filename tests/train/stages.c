@@ -39,14 +39,14 @@ static void close_cut(cut *c)
 static int prove_cut(const cut *c)
 {
     hpc_proof proof;
-    return hpc_prove_stages_of(
-        &proof, &(hpc_prove_stages){.whole = c->l->program[0],
-                                    .program = (const hpc_program *const *)c->stage,
-                                    .ranks = RANKS,
-                                    .chunks = c->io.stage.chunks,
-                                    .forward = c->l->io.model.forward,
-                                    .backward = c->l->io.backward,
-                                    .moved = c->moved});
+    return hpc_prove_stages_of(&proof,
+                               &(hpc_prove_stages){.whole = c->l->program[0],
+                                                   .program = (const hpc_program *const *)c->stage,
+                                                   .ranks = RANKS,
+                                                   .chunks = c->io.stage.chunks,
+                                                   .forward = c->l->io.model.forward,
+                                                   .backward = c->l->io.backward,
+                                                   .moved = c->moved});
 }
 
 static cut *plain(void)

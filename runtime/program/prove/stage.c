@@ -17,9 +17,9 @@ typedef struct post { /* a message under way */
 
 typedef struct staged {
     const hpc_prove_stages *w;
-    bool *has;  /* [rank][value]: a temporary that the rank has */
-    int *ran;   /* by instruction of the segment: ranks that ran it */
-    bool *by;   /* [rank][instruction] of the segment */
+    bool *has; /* [rank][value]: a temporary that the rank has */
+    int *ran;  /* by instruction of the segment: ranks that ran it */
+    bool *by;  /* [rank][instruction] of the segment */
     post *post;
     int64_t post_n, post_cap;
 } staged;
@@ -45,9 +45,10 @@ static int send_value(staged *s, int rank, const hpc_insn *i)
         return hpc_fail(HPC_E_STATE, "stage %d sends %%%d, which it does not have", rank, v);
     for (int64_t k = 0; k < s->post_n; k++)
         if (s->post[k].from == rank && s->post[k].to == a->peer && s->post[k].edge == a->tag)
-            return hpc_fail(HPC_E_STATE, "stage %d sends %%%d to stage %lld as edge %lld, as it "
-                            "has sent %%%d", rank, v, (long long)a->peer, (long long)a->tag,
-                            s->post[k].value);
+            return hpc_fail(HPC_E_STATE,
+                            "stage %d sends %%%d to stage %lld as edge %lld, as it "
+                            "has sent %%%d",
+                            rank, v, (long long)a->peer, (long long)a->tag, s->post[k].value);
     TRY(hpc_grow(&s->post, &s->post_cap, s->post_n + 1, sizeof *s->post));
     s->post[s->post_n++] = (post){rank, (int)a->peer, a->tag, v, false};
 out:
@@ -63,8 +64,10 @@ static int take_value(staged *s, int rank, const hpc_insn *i)
         if (s->post[k].from == a->peer && s->post[k].to == rank && s->post[k].edge == a->tag)
             p = &s->post[k];
     if (!p)
-        return hpc_fail(HPC_E_STATE, "stage %d receives %%%d from stage %lld as edge %lld, which "
-                        "nobody has sent by then", rank, v, (long long)a->peer, (long long)a->tag);
+        return hpc_fail(HPC_E_STATE,
+                        "stage %d receives %%%d from stage %lld as edge %lld, which "
+                        "nobody has sent by then",
+                        rank, v, (long long)a->peer, (long long)a->tag);
     if (p->taken)
         return hpc_fail(HPC_E_STATE, "stage %d receives edge %lld of stage %lld twice", rank,
                         (long long)a->tag, (long long)a->peer);
@@ -104,8 +107,10 @@ static int check_operands(const staged *s, int rank, const hpc_insn *i)
                             root->name);
         bool read = guard || hpc_insn_role(p, i, k) & HPC_IN;
         if (read && p->value[v].kind == HPC_VALUE_TEMP && !*has_of(s, rank, v))
-            return hpc_fail(HPC_E_STATE, "stage %d reads %%%d, which it neither computes nor "
-                            "receives", rank, v);
+            return hpc_fail(HPC_E_STATE,
+                            "stage %d reads %%%d, which it neither computes nor "
+                            "receives",
+                            rank, v);
     }
     return HPC_OK;
 }

@@ -121,8 +121,7 @@ out:
     return rc;
 }
 
-int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d,
-                   int slots)
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d, int slots)
 {
     bool host = hpc_device_about(d).host_memory;
     hpc_exec e = {.p = p,

@@ -109,7 +109,8 @@ static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
 }
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k);
 /* Starts the receives of a segment before it runs, into memory that nothing else uses from the end
- * of the slot's previous segment on. Receives in streams and under guards start in their segment. */
+ * of the slot's previous segment on. Receives in streams and under guards start in their segment.
+ */
 int hpc_transfers_post(hpc_exec *e, int segment, int slot);
 /* *done: the posted receives of the segment have landed. */
 int hpc_transfers_landed(hpc_exec *e, int segment, int slot, bool *done);

@@ -43,8 +43,8 @@ typedef struct hpc_exec_options {
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
-/* The placement that opening p on d with that many slots would have, for example to plan another rank: it
- * needs no link, and allocates only the result, from `a`. */
+/* The placement that opening p on d with that many slots would have, for example to plan another
+ * rank: it needs no link, and allocates only the result, from `a`. */
 int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d,
                    int slots);
 
@@ -146,7 +146,8 @@ void hpc_exec_events_end(hpc_exec *e); /* stops recording */
 /* Nanoseconds since opening in which worker 0 started, advanced or waited for transfers: exposed
  * communication. Counted even without a record of events. */
 int64_t hpc_exec_exposed(const hpc_exec *e);
-/* Nanoseconds since opening in which a schedule waited for messages with nothing to run: bubbles. */
+/* Nanoseconds since opening in which a schedule waited for messages with nothing to run: bubbles.
+ */
 int64_t hpc_exec_idle(const hpc_exec *e);
 /* Appends the events as process `rank` in Chrome's trace format, separated by commas; times are
  * relative to `zero`. Lanes: steps and segments, computation, and communication by axes, where a

@@ -10,11 +10,11 @@ typedef struct scheduler {
     hpc_exec *e;
     const hpc_schedule *s;
     int done_n;
-    uint8_t *state;  /* by task: IDLE, DONE */
-    int *by_rank;    /* tasks, smallest rank first, list order among equals */
+    uint8_t *state;   /* by task: IDLE, DONE */
+    int *by_rank;     /* tasks, smallest rank first, list order among equals */
     int *prev, *next; /* by task: of the same slot, or -1 */
-    hpc_link *group; /* the ranks that run tasks in one order; NULL: this one decides alone */
-    unsigned seen;   /* of hpc_link_pause */
+    hpc_link *group;  /* the ranks that run tasks in one order; NULL: this one decides alone */
+    unsigned seen;    /* of hpc_link_pause */
 } scheduler;
 
 enum { IDLE, DONE };
