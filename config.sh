@@ -47,7 +47,7 @@ mpi       optional  3.0    libopenmpi-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
-cuda      asked     13.0   nvidia-cuda-toolkit
+cuda      asked     13.0   cuda-toolkit-13-0
 nccl      optional  2.18   libnccl-dev
 microhttpd optional 0.9.71 libmicrohttpd-dev
 END
@@ -123,7 +123,7 @@ probe_of() {
     cuda)
         home=${CUDA_HOME:-/usr/local/cuda}
         flags=-I$home/include headers='cuda_runtime_api.h' version='CUDART_VERSION'
-        libs="-L$home/lib64 -lcudart"
+        libs="-L$home/lib64 -lcudart_static -lpthread -lrt -ldl"
         call='int n; return cudaGetDeviceCount(&n) == cudaErrorInvalidValue;'
         ;;
     nccl) # with CUDA, in a shared object of its own
@@ -182,6 +182,10 @@ probe_library() { # name minimum
         why="version $found is older than $2"
         return
     fi
+    if [ "$1" = cuda ] && ! "$home/bin/nvcc" --version >"$probe.log" 2>&1; then
+        why="no compiler $home/bin/nvcc"
+        return
+    fi
     have=1
 }
 
@@ -235,6 +239,7 @@ configure_one() {
     if [ "$have" = 1 ]; then
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
+        cuda) echo "CUDA_HOME_FOUND := $home" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
         clang | mpi | nccl | microhttpd)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"

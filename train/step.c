@@ -33,8 +33,9 @@ static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
                 .sum = p->value[v].grad,
                 .index = HPC_NONE,
                 .whole = v,
-                .m = type.extent[0],
-                .n = type.rank > 1 ? type.extent[1] : 1,
+                .batch = type.rank > 2 ? type.extent[0] : 0,
+                .m = type.extent[type.rank > 2 ? 1 : 0],
+                .n = type.rank > 1 ? type.extent[type.rank - 1] : 1,
                 .decay = tensor->decay ? u->o->decay : 0};
     t.grad = update_rounded(u, &t);
     if (p->value[v].index >= 0) sparse_target(u, &t, v);
@@ -159,7 +160,7 @@ static bool is_sequence(const hpc_step_options *s)
 
 /* Values of the forward segment and their gradients, at which the differentiation starts. */
 typedef struct seeds {
-    hpc_value of[4], grad[4];
+    hpc_value of[6], grad[6]; /* of each half: the hidden state, the head, auxiliary losses */
     int64_t n;
 } seeds;
 
@@ -183,6 +184,9 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     if (parts && dhidden >= 0) plan_stream(&p->value[dhidden].type, split, is_sequence(s));
     add_seed(out, m->hidden, dhidden);
     if (rows) add_seed(out, m->head, dhead);
+    if (m->aux >= 0)
+        add_seed(out, m->aux,
+                 hpc_view(p, weight, 2, (int64_t[]){p->value[m->aux].type.extent[0], 1}));
     return loss;
 }
 

@@ -197,6 +197,21 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
 
+/* ---- temperature of gates ---------------------------------------------------------------------
+ */
+/* From dense to sparse: the temperature falls from `from` to `to` over `steps` steps. A token goes
+ * to all experts with a score above `threshold`; from step `hard` on (0: never), and in validation,
+ * to the best one alone. */
+typedef struct hpc_anneal_config {
+    double from, to, threshold;
+    bool linear; /* else exponential */
+    int64_t steps, hard;
+} hpc_anneal_config;
+/* HPC_E_ARG names the value that is wrong. */
+int hpc_anneal_check(const hpc_anneal_config *c);
+/* Temperature and threshold of a step (from 1); of validation, for a step below 0. */
+void hpc_anneal_at(double out[2], const hpc_anneal_config *c, int64_t step);
+
 /* ---- learning rates ------------------------------------------------------------------------ */
 typedef enum hpc_lr_kind {
     HPC_LR_CONSTANT,

@@ -26,7 +26,7 @@ static int make_batches(hpc_trainer *t)
     hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses, sizeof(double));
+    t->real = hpc_alloc((size_t)t->losses + 2, sizeof(double)); /* also scalars and pairs */
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
     if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)

@@ -104,11 +104,43 @@ static int read_loss(double *sum, hpc_trainer *t, int slot, hpc_value loss)
     return rc;
 }
 
+/* Temperature and threshold of gates, for all slots. */
+static int write_anneal(hpc_trainer *t, int64_t step)
+{
+    hpc_value v = t->io.model.anneal;
+    double x[2];
+    int rc = HPC_OK;
+    if (v < 0) return HPC_OK;
+    hpc_anneal_at(x, &t->o.anneal, step);
+    for (int64_t i = 0; i < 2; i++) put_real(t, i, x[i]);
+    for (int slot = 0; slot < t->value->list[trainer_stage(t)].slots; slot++)
+        TRY(hpc_exec_write(t->exec, slot, v, t->real, hpc_type_bytes(&t->p->value[v].type)));
+out:
+    return rc;
+}
+
+/* Adds what the forward pass counted about experts. */
+static int read_experts(hpc_trainer_result *out, hpc_trainer *t, int slot)
+{
+    const hpc_model_config *c = &t->o.model;
+    double layers = (double)(c->layers / (c->expert_every > 1 ? c->expert_every : 1));
+    size_t bytes = t->wide ? sizeof(double) : sizeof(float);
+    int rc = HPC_OK;
+    if (t->io.model.active < 0) return HPC_OK;
+    TRY(hpc_exec_read(t->exec, slot, t->io.model.active, t->real, bytes));
+    out->active += get_real(t, 0) / layers / (double)t->o.accumulate;
+    TRY(hpc_exec_read(t->exec, slot, t->io.model.dropped, t->real, bytes));
+    out->dropped += get_real(t, 0);
+out:
+    return rc;
+}
+
 /* A step, or a validation, under way. */
 typedef struct running {
     hpc_trainer *t;
-    double weight; /* of each loss in the objective */
-    double loss;   /* this rank's sum */
+    double weight;           /* of each loss in the objective */
+    double loss;             /* this rank's sum */
+    hpc_trainer_result *out; /* of a step */
 } running;
 
 static bool has_loss(const hpc_trainer *t)
@@ -134,6 +166,7 @@ static int take_loss(hpc_exec *e, const hpc_task *k, void *user)
     int from = chunks ? hpc_stage_backward(&t->io.stage, chunks - 1) : t->io.backward;
     (void)e;
     if (!has_loss(t) || !(chunks ? k->segment == from : last || k->segment == from)) goto out;
+    TRY(read_experts(r->out, t, k->slot));
     TRY(read_loss(&r->loss, t, k->slot, last ? t->io.last_loss : t->io.loss));
     if (t->io.halves)
         TRY(read_loss(&r->loss, t, k->slot, last ? t->io.second.last_loss : t->io.second.loss));
@@ -155,7 +188,7 @@ static hpc_axes together(const hpc_trainer *t)
 static int add_gradients(hpc_trainer_result *out, hpc_trainer *t)
 {
     bool arrival = t->value->parallel.pipe.schedule == HPC_PIPE_ARRIVAL;
-    running r = {.t = t, .weight = 1 / (double)out->counted};
+    running r = {.t = t, .weight = 1 / (double)out->counted, .out = out};
     hpc_schedule s = {.kind = arrival ? HPC_ON_ARRIVAL : HPC_IN_ORDER,
                       .task = t->task,
                       .task_n = t->value->list[trainer_stage(t)].gradient_n,
@@ -226,6 +259,7 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
         TRY(hpc_fail(HPC_E_FORMAT, "step %lld: no token counts", (long long)step));
     TRY(write_scalar(t, 0, t->io.lr, lr));
     TRY(write_scalar(t, 0, t->io.limit, limit));
+    TRY(write_anneal(t, step));
     TRY(write_step(t, (double)step));
     TRY(add_gradients(out, t));
     TRY(trainer_sum(&out->loss, t));
@@ -263,6 +297,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
     int64_t counted = 0, most = t->o.rows;
     int rc = HPC_OK;
     TRY(write_step(t, -1)); /* nothing is dropped */
+    TRY(write_anneal(t, -1));
     *loss = NAN;
     for (; rows > 0; rows -= most) {
         rc = enough(user);

@@ -32,6 +32,7 @@ typedef struct target {
     hpc_value index; /* indices of the picked elements in param, half and gradients; HPC_NONE: not
                         pruned */
     hpc_value whole; /* if pruned: the dense parameter that the model reads */
+    int64_t batch;   /* matrices of a batch; 0: one alone */
     int64_t m, n;    /* shape of a matrix */
     double decay;
 } target;

@@ -11,13 +11,15 @@ typedef struct hpc_allocation {
     size_t bytes;
 } hpc_allocation;
 
-static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock};
-enum { BACKEND_N = sizeof backends / sizeof backends[0] };
+/* Those of users first; the CUDA backends have kernels for a part of the ops only. */
+static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock,
+                                              &hpc_backend_cuda, &hpc_backend_cuda_shim};
+enum { BACKEND_N = sizeof backends / sizeof backends[0], LISTED_N = 2 };
 
 const char *const *hpc_device_backends(void)
 {
     static const char *const names[] = {"cpu", "mock", NULL};
-    _Static_assert(sizeof names / sizeof names[0] == BACKEND_N + 1, "one name for each backend");
+    _Static_assert(sizeof names / sizeof names[0] == LISTED_N + 1, "one name for each backend");
     return names;
 }
 
@@ -30,7 +32,7 @@ static int backend_find(const hpc_backend **out, const char *name)
             *out = backends[i];
             return 0;
         }
-        if (used < sizeof known) {
+        if (i < LISTED_N && used < sizeof known) {
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                      backends[i]->name);
         }

@@ -163,6 +163,7 @@ bench op | hpccoder-peer.so | hpccoder bench op --op matmul --shape 16,16,16 --a
 bench op | hpccoder-peer.so | hpccoder bench op --op nop --seconds 0.01 --json
 bench step | hpccoder-peer.so | hpccoder bench step --steps 2 --hidden 32 --layers 1 --ffn 32 --floor --json
 bench decode | | hpccoder bench decode --shape 5m --prompt 8 --tokens 2 --turns 1 --json
+bench graph | | hpccoder bench graph --model gat --graph mesh --features 16 --vertices 200 --edges 1600 --rounds 1 --json
 bench optimizer | | hpccoder bench optimizer --hidden 32 --layers 1 --heads 2 --kv-heads 2 --ffn 32 --length 16 --optimizer muon --json
 bench link | | hpccoder bench link --most 64 --rounds 1 --json
 END

@@ -109,7 +109,8 @@ void hpc_test_model_close(hpc_test_model *m)
 
 int64_t hpc_test_model_tensor_n(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    int64_t one = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return t->batch > 0 ? t->batch * one : one;
 }
 
 void hpc_test_model_draw(hpc_test_model *m, uint32_t seed, double scale)

@@ -23,7 +23,7 @@ typedef struct hpc_exec hpc_exec;
  * never written. */
 typedef struct hpc_lent {
     hpc_value state;
-    const void *data; /* aligned to HPC_ALIGN */
+    const void *data; /* aligned to HPC_ALIGN; plain values to 32 */
     size_t bytes;     /* must be hpc_type_bytes of its type */
 } hpc_lent;
 
