@@ -153,9 +153,12 @@ perf train | | hpccoder perf train --examples examples.csv --evaluate --out lear
 eval perf | | hpccoder eval perf --examples examples.csv --json
 eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c missing.c --out scores --json
 eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c --compare scores --json
+plan show | | hpccoder plan show --grid data=2,row=2 --json
+plan show | | hpccoder plan show --grid pipe=2 --layers 2 --json
 plan check | | hpccoder plan check --grid data=2 --json
 plan check | | hpccoder plan check --grid data=2 --memory 0.00001 --json
 plan simulate | | hpccoder plan simulate --machine two-cores --grid data=2 --json
+plan simulate | | hpccoder plan simulate --machine two-cores --grid pipe=2 --layers 2 --sequences 8 --accumulate 4 --json
 bench op | hpccoder-peer.so | hpccoder bench op --op matmul --shape 16,16,16 --attr trans_b --seconds 0.01 --json
 bench op | hpccoder-peer.so | hpccoder bench op --op nop --seconds 0.01 --json
 bench step | hpccoder-peer.so | hpccoder bench step --steps 2 --hidden 32 --layers 1 --ffn 32 --floor --json

@@ -107,6 +107,8 @@ int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t 
     TRY(check_value(e, slot, v, bytes));
     if (e->p->value[v].kind == HPC_VALUE_TEMP)
         return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
+    if (e->p->value[v].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, v));
     if (e->lent && e->lent[v])
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent: it is only read", v, value_name(e, v));
     void *to = hpc_exec_data(e, slot, v);
@@ -125,6 +127,8 @@ int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
         return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
                         v);
+    if (e->p->value[root].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, root));
     TRY(hpc_exec_fence(e));
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
                         HPC_TO_HOST));
