@@ -17,8 +17,7 @@ typedef struct place {
     model_source from;
     const hpc_type *type;
     uint8_t *to;
-    bool alike;    /* already stored in the destination type, row by row */
-    bool converts; /* stored in blocks that become the destination type without f32 */
+    bool alike; /* already stored in the destination type, row by row */
     int64_t chunk_rows, chunks;
 } place;
 
@@ -49,10 +48,8 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     out->type = type;
     out->to = to;
     if (rc < 0) return rc;
-    const hpc_dtype_info *info = hpc_dtype_get(out->from.t.dtype);
     bool by_rows = t->rank == 2 && !out->from.s.transposed && !out->from.delta;
     out->alike = by_rows && out->from.t.dtype == type->dtype;
-    out->converts = by_rows && !out->alike && info->quantised && info->held == type->dtype;
     out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
     if (out->chunk_rows == 0) out->chunk_rows = step_of(out);
     out->chunks = (out->from.rows + out->chunk_rows - 1) / out->chunk_rows;
@@ -71,11 +68,7 @@ static const void *plain_rows(const place *p, const scratch *s, void *direct, in
     const void *there = p->alike ? model_source_rows(&p->from, r, n) : NULL;
     if (there) return there;
     void *out = direct ? direct : s->rows;
-    if (p->converts) {
-        const void *blocks = model_source_rows(&p->from, r, n);
-        if (!blocks) model_source_copy(s->x, &p->from, r, n);
-        hpc_hold_blocks(out, blocks ? blocks : s->x, p->from.t.dtype, n * p->from.cols);
-    } else if (p->alike) {
+    if (p->alike) {
         model_source_copy(out, &p->from, r, n);
     } else {
         model_source_read(s->x, &p->from, r, n);
@@ -157,10 +150,10 @@ hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_
         hpc_error_clear();
         return model;
     }
-    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype), *held = hpc_dtype_get(stored->held);
-    bool same = stored->lossless && !s.delta && !s.s.transposed && t->extent[1] % held->block == 0;
-    bool smaller = held->block_bytes < (size_t)held->block * hpc_dtype_get(model)->block_bytes;
-    return same && smaller ? stored->held : model;
+    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype);
+    bool same = stored->held == s.t.dtype && !s.delta && !s.s.transposed;
+    bool smaller = stored->block_bytes < (size_t)stored->block * hpc_dtype_get(model)->block_bytes;
+    return same && smaller ? s.t.dtype : model;
 }
 
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)

@@ -22,24 +22,44 @@ static void copy_evidence(hpc_pragma_loop *out, const answer *a)
             if (a->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = a->evidence[i];
 }
 
+/* Assumptions as a caller sees them, with those that are confirmed. */
+static int copy_assumptions(hpc_pragma_loop *out, const answer *a, const hpc_pragma_options *o)
+{
+    out->assumption =
+        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->assumption) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < a->assumptions_n; k++) {
+        const premise *x = &a->assumption[k];
+        hpc_assumption *y = &out->assumption[out->assumptions_n++];
+        *y = (hpc_assumption){.text = x->text, .check = x->check, .code = x->code};
+        if (o->trust) y->trusted = o->trust(o->user, out->function, x->text);
+        out->untested |= !y->check && !y->trusted;
+    }
+    return HPC_OK;
+}
+
 static int keep(hpc_pragma_loop *out, walk *w, const hpc_pragma_options *o)
 {
     const answer *a = w->answer;
+    int rc = HPC_OK;
     if (!a->unsafe && !a->unknown) propose(out, w, o);
+    answer_gather(w->answer, w->loop->node);
     out->verdict = a->unsafe              ? HPC_VERDICT_UNSAFE
                    : a->unknown           ? HPC_VERDICT_UNKNOWN
                    : a->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
                                           : HPC_VERDICT_PARALLEL;
     out->evidence = hpc_arena_alloc(a->p->out, (size_t)a->evidence_n + 1, sizeof *out->evidence);
-    out->assumption =
-        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
-    if (!out->evidence || !out->assumption) return HPC_E_NOMEM;
+    if (!out->evidence) TRY(HPC_E_NOMEM);
     copy_evidence(out, a);
-    if (out->verdict != HPC_VERDICT_CONDITIONAL) return HPC_OK;
-    memcpy(out->assumption, a->assumption, (size_t)a->assumptions_n * sizeof *a->assumption);
-    out->assumptions_n = a->assumptions_n;
-    out->guard = guard_of(w);
-    return HPC_OK;
+    if (out->verdict < HPC_VERDICT_CONDITIONAL) {
+        out->pragma = out->plain = out->vector = out->idle = out->least = NULL;
+        out->small = out->vectors = false;
+    }
+    if (out->verdict != HPC_VERDICT_CONDITIONAL) goto out;
+    TRY(copy_assumptions(out, a, o));
+    out->guard = guard_of(w, out);
+out:
+    return rc;
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t function,

@@ -6,6 +6,7 @@
 #ifndef HPC_DEVICE_PRIV_H
 #define HPC_DEVICE_PRIV_H
 
+#include <math.h>
 #include <string.h>
 
 #include "runtime/device/kernel/everywhere.h"
@@ -29,6 +30,8 @@ int hpc_cpu_threads(int wanted);
 void hpc_quant_unpack(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_quant_pack(void *dst, hpc_dtype to, const float *src, int64_t n);
 void hpc_quant_unpack_file(float *dst, const void *block, hpc_dtype from); /* quant_file.c */
+extern const int8_t hpc_iq4_levels[16]; /* of iq4_nl and iq4_xs */
+void hpc_quant_pack_file(void *block, hpc_dtype to, const float *src);
 /* A panel of PANEL16 from n <= 16 plain rows of k elements of a block format, and one of its blocks
  * back: number `block` of the panel's row `row`. */
 void hpc_quant_panel(void *panel, const void *rows, hpc_dtype d, int64_t n, int64_t k);
@@ -46,6 +49,13 @@ HPC_EVERYWHERE static inline float hpc_bits_f32(uint32_t u)
     float x;
     memcpy(&x, &u, sizeof x);
     return x;
+}
+
+/* Round half to even, into [lo, hi]; NaN gives lo. */
+static inline int hpc_nearest(float x, int lo, int hi)
+{
+    if (!(x > (float)lo)) return lo;
+    return x >= (float)hi ? hi : (int)rintf(x);
 }
 
 HPC_EVERYWHERE static inline float hpc_bf16_to_f32(uint16_t h)

@@ -134,6 +134,12 @@ static const struct {
     {&hpc_op_tile, "matrix"},
     {&hpc_op_bundle, "matrix"},
     {&hpc_op_eigh, "eigh"},
+    {&hpc_op_graph_edge, "graph"},
+    {&hpc_op_graph_merge, "graph"},
+    {&hpc_op_graph_reduce, "graph"},
+    {&hpc_op_graph_scale, "graph"},
+    {&hpc_op_graph_softmax, "graph"},
+    {&hpc_op_graph_softmax_grad, "graph"},
 };
 
 /* CUDA kernels on the CPU. The thread sanitizer knows nothing of the shim's stacks. */

@@ -1,6 +1,6 @@
 /*
- * part.h: arguments of ops on one rank's part of a table of rows, and of the ops that
- * combine softmax from its parts.
+ * part.h: arguments of ops on rows by index, on one rank's part of a table of rows, and of the ops
+ * that combine softmax from its parts.
  *
  * Include kernel.h, which has the rules for all kernels.
  */
@@ -21,6 +21,22 @@ extern "C" {
  * over the whole table. gather gives zeros for rows of other ranks; scatter, which has the same two
  * attributes, skips them. */
 typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
+/* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
+ * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
+typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } hpc_gather_args;
+/* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
+ * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */
+typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
+typedef struct hpc_scatter_attr { int mode; int64_t rows, first; } hpc_scatter_attr;
+typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr; } hpc_scatter_args;
+/* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
+ * group [T], negative: none. More than cap for one group fails. */
+typedef struct hpc_route_attr { int64_t groups, cap; } hpc_route_attr;
+typedef struct hpc_route_args {
+    hpc_tensor index, count, group;
+    hpc_route_attr attr;
+} hpc_route_args;
+
 /* Rows are vocabulary entries of a head. Gradients use the lse of all rows; dx has the terms of
  * this rank's rows only. part, for head_loss: lse is that of this rank's rows only, and `loss` is
  * the logit of the target, 0 if the target is negative or in other rows. cap > 0: logits are
