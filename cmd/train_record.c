@@ -85,7 +85,7 @@ static bool may_move(const char *name, const train_options *was, const train_opt
 static bool is_free(const char *name)
 {
     static const char *const any[] = {
-        "out",        "tokenizer",  "set",         "dry-run",    "threads",       "backend",
+        "out",        "tokenizer",  "set",         "dry-run",    "threads",       "device",
         "resume",     "json",       "quiet",       "hours",      "grid",          "zero",
         "keep-depth", "trace",      "trace-steps", "no-overlap", "overdecompose", "ahead",
         "lora-dense", "bucket-kib", "sequence"};

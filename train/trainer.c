@@ -25,9 +25,9 @@ static int make_batches(hpc_trainer *t)
     hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses, sizeof(double));
+    TRY(hpc_device_host_alloc(&t->real, t->device, (size_t)t->losses * sizeof(double)));
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
-    if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
+    if (!t->batch || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
         TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts * (1 + t->o.parallel.halves)));
 out:
@@ -203,6 +203,7 @@ void hpc_trainer_close(hpc_trainer *t)
     if (!t) return;
     hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
+    hpc_device_host_free(t->device, t->real);
     hpc_device_close(t->device);
     hpc_program_free(t->p);
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
@@ -210,7 +211,6 @@ void hpc_trainer_close(hpc_trainer *t)
     hpc_free(t->keeps);
     hpc_free(t->from_base);
     hpc_free(t->whole);
-    hpc_free(t->real);
     hpc_free(t->start);
     hpc_free(t);
 }
@@ -394,13 +394,14 @@ static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
     return rc;
 }
 
+/* One fence for each part of the batch: that of reading its losses. */
 static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
 {
     int rc;
     TRY(write_batch(t, k, 1 / (double)out->counted));
-    TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
+    TRY(hpc_exec_enqueue(t->exec, t->io.model.forward, 0));
     bool last = k == t->o.accumulate - 1;
-    TRY(hpc_exec_run(t->exec, last ? t->io.last : t->io.backward, 0));
+    TRY(hpc_exec_enqueue(t->exec, last ? t->io.last : t->io.backward, 0));
     TRY(read_loss(&out->loss, t, last ? t->io.last_loss : t->io.loss));
     if (t->io.halves)
         TRY(read_loss(&out->loss, t, last ? t->io.second.last_loss : t->io.second.loss));
@@ -412,12 +413,12 @@ static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step
 {
     int32_t ok;
     int rc;
-    TRY(hpc_exec_run(t->exec, t->io.norm, 0));
-    if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_run(t->exec, t->io.refresh, 0));
-    TRY(hpc_exec_run(t->exec, t->io.update, 0));
+    TRY(hpc_exec_enqueue(t->exec, t->io.norm, 0));
+    if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_enqueue(t->exec, t->io.refresh, 0));
+    TRY(hpc_exec_enqueue(t->exec, t->io.update, 0));
     if (!t->io.gathers) TRY(trainer_written(t));
-    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, t->real,
-                      t->wide ? sizeof(double) : sizeof(float)));
+    TRY(hpc_exec_fetch(t->exec, 0, t->io.grad_norm, t->real,
+                       t->wide ? sizeof(double) : sizeof(float)));
     TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
     out->grad_norm = get_real(t, 0);
     out->skipped = ok == 0;
@@ -476,8 +477,8 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
         if (rc != 0) return rc;
         TRY(hpc_loader_next(t->batch[0], l, rows < most ? rows : most));
         TRY(write_batch(t, 0, 0));
-        TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
-        TRY(hpc_exec_run(t->exec, t->io.model.forward_head, 0));
+        TRY(hpc_exec_enqueue(t->exec, t->io.model.forward, 0));
+        TRY(hpc_exec_enqueue(t->exec, t->io.model.forward_head, 0));
         TRY(read_loss(&sum, t, t->io.model.loss));
         if (t->io.halves) TRY(read_loss(&sum, t, t->io.second.model.loss));
         counted += t->batch[0]->counted;

@@ -203,7 +203,7 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
         if (t->send >= 0) {
             TRY(hpc_device_copy(e->device, t->queue, f->send_stage, c.send, value_bytes(e, t->send),
                                 HPC_TO_HOST));
-            TRY(hpc_device_fence(e->device));
+            TRY(hpc_profile_fence(e));
         }
         c.send = f->send_stage;
         c.recv = f->recv_stage;
@@ -233,7 +233,7 @@ static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *
     TRY(hpc_device_copy(e->device, t->queue, hpc_exec_data(e, slot, t->recv), f->recv_stage,
                         value_bytes(e, t->recv), HPC_TO_DEVICE));
     TRY(tell_written(e, slot, t));
-    TRY(hpc_device_fence(e->device));
+    TRY(hpc_profile_fence(e));
 out:
     return rc;
 }
