@@ -31,7 +31,9 @@ packages_of() {
     esac
 }
 
-# ---- libraries: name, need, minimum version, package ----
+# ---- libraries: name, need, minimum version, packages ----
+# Those of CUDA and NCCL are in NVIDIA's CUDA repository. Debian 12 has nvidia-cuda-toolkit 11.8 in
+# non-free, which is too old.
 libraries() {
     cat <<'END'
 jansson   required  2.13   libjansson-dev
@@ -47,7 +49,7 @@ mpi       optional  3.0    libopenmpi-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
-cuda      asked     13.0   cuda-toolkit-13-0
+cuda      asked     13.0   cuda-nvcc-13-0 cuda-cudart-dev-13-0 libcublas-dev-13-0
 nccl      optional  2.18   libnccl-dev
 microhttpd optional 0.9.71 libmicrohttpd-dev
 END
@@ -223,13 +225,22 @@ soname() {
     echo "#define HPC_SONAME_LIBGIT2 \"$shared\"" >>"$dir/config.h.new"
 }
 
+# Where the packages of a library come from.
+source_of() {
+    case $1 in
+    cuda | nccl) echo "install $package from NVIDIA's CUDA repository, or set CUDA_HOME;" \
+        "nvidia-cuda-toolkit of Debian 12 is 11.8" ;;
+    *) echo "package $package; \`make deps\` installs what every build needs" ;;
+    esac
+}
+
 configure_one() {
     have=0 found= why='not looked for'
     if [ "$known" = 1 ] && ! { [ "$CUDA" = 0 ] && { [ "$name" = cuda ] || [ "$name" = nccl ]; }; }; then
         probe_library "$name" "$minimum"
         [ "$name$CUDA" != cuda1 ] || need=required
         [ "$have" = 1 ] || [ "$need" != required ] || die "$name $minimum or newer is needed" \
-            "(package $package; \`make deps\` installs what every build needs): $why"
+            "($(source_of "$name")): $why"
     fi
     upper=$(echo "$name" | tr '[:lower:]' '[:upper:]')
     echo "#define HPC_HAVE_$upper $have" >>"$dir/config.h.new"

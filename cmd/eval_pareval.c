@@ -8,7 +8,7 @@
 
 typedef struct pareval_options {
     eval_common c;
-    const char *checkout, *model, *server, *samples_in, *models;
+    const char *checkout, *model, *server, *samples_in, *models, *device;
     int64_t samples, problems, shrink, resources, max_tokens, threads;
     double temperature, top_p, build_seconds, run_seconds;
     bool unsafe_run;
@@ -47,6 +47,7 @@ static int judge(const pareval_options *o, hpc_eval_log *log, const char *model)
                                   .asker = {.model = model,
                                             .server = o->server,
                                             .api = HPC_EVAL_COMPLETIONS,
+                                            .device = o->device,
                                             .threads = hpc_cmd_threads(o->threads),
                                             .max_tokens = o->max_tokens,
                                             .samples = o->samples},
@@ -140,6 +141,7 @@ static const hpc_option options[] = {
      .offset = offsetof(pareval_options, unsafe_run),
      .help = "Build and run generated code without the sandbox, as the current user."},
     EVAL_OPTIONS(offsetof(pareval_options, c)),
+    HPC_CMD_DEVICE(pareval_options, NULL),
     HPC_CMD_THREADS(pareval_options),
     {.name = NULL},
 };

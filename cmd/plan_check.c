@@ -8,7 +8,7 @@
 
 typedef struct check_options {
     plan_ask ask;
-    const char *backend, *isa;
+    const char *device, *isa;
     int64_t threads;
     double memory;
     bool json;
@@ -43,7 +43,7 @@ static int conclude(finding *f, int rc)
 static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_config *model)
 {
     const check_options *o = c->o;
-    hpc_device_options dev = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    hpc_device_options dev = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     hpc_device *d = NULL;
     char need[32], have[32];
     double cap = o->memory * 0x1p30;
@@ -215,12 +215,7 @@ static const hpc_option options[] = {
      .argument = "GIB",
      .most = 1e6,
      .help = "Memory limit per rank; 0: no limit."},
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(check_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(check_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(check_options, isa),

@@ -13,7 +13,7 @@ typedef struct plan_options {
     model_options model;
     grid_options ranks;
     prune_options pruned;
-    const char *backend, *isa, *recompute, *optimizer, *shape;
+    const char *device, *isa, *recompute, *optimizer, *shape;
     int64_t rank, threads, recompute_blocks, accumulate;
     bool json;
 } plan_options;
@@ -67,7 +67,7 @@ static int print_plan(hpc_link *world, void *user)
     hpc_model_config c = s->model;
     hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_device_options dev = {
-        .backend = s->o->backend, .isa = s->o->isa, .threads = (int)s->o->threads};
+        .backend = s->o->device, .isa = s->o->isa, .threads = (int)s->o->threads};
     TRY(hpc_grid_open(&grid, world, &s->parallel.grid));
     hpc_grid_coords(coord, &s->parallel.grid, hpc_link_rank(world));
     p = hpc_program_create();
@@ -171,12 +171,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 32767,
      .help = "Recompute only in the first N blocks; 0: in all."},
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(plan_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(plan_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, isa),

@@ -17,7 +17,7 @@ typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init, *plan;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *lora_tokens, *lora_init, *isa, *backend, *trace, *prune_after,
+    const char *lora_targets, *lora_tokens, *lora_init, *isa, *device, *trace, *prune_after,
         *prune_over;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;

@@ -129,7 +129,7 @@ static bool is_free(const char *name)
 {
     static const char *const any[] = {
         "out",        "tokenizer",     "set",           "dry-run",     "threads",
-        "backend",    "resume",        "json",          "quiet",       "hours",
+        "device",     "resume",        "json",          "quiet",       "hours",
         "grid",       "zero",          "keep-depth",    "trace",       "trace-steps",
         "no-overlap", "overdecompose", "ahead",         "lora-dense",  "bucket-kib",
         "sequence",   "plan",          "pipe-schedule", "pipe-chunks", "pipe-limit"};

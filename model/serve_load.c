@@ -19,6 +19,7 @@ typedef struct place {
     uint8_t *to;
     bool alike; /* already stored in the destination type, row by row */
     int64_t chunk_rows, chunks;
+    int64_t first; /* row that lies at `to` */
 } place;
 
 typedef struct scratch {
@@ -47,6 +48,7 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     int rc = model_source_of(&out->from, w, t);
     out->type = type;
     out->to = to;
+    out->first = 0;
     if (rc < 0) return rc;
     bool by_rows = t->rank == 2 && !out->from.s.transposed && !out->from.delta;
     out->alike = by_rows && out->from.t.dtype == type->dtype;
@@ -81,7 +83,7 @@ static int move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
 {
     int rc = model_source_check(&p->from, r, n);
     if (rc < 0) return rc;
-    uint8_t *to = p->to + (size_t)r * row_bytes(p);
+    uint8_t *to = p->to + (size_t)(r - p->first) * row_bytes(p);
     bool panel = p->type->pack == HPC_PANEL16;
     const void *rows = plain_rows(p, s, panel ? NULL : to, r, n);
     if (panel)
@@ -240,18 +242,27 @@ out:
     return rc;
 }
 
-/* Loads through a copy if the host cannot write device memory. */
+/* Loads through the executor's ring, a chunk at a time, if the host cannot write device memory. */
 static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t)
 {
     const hpc_type *type = &l->p->value[v].type;
-    size_t bytes = hpc_type_bytes(type);
-    void *copy = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
+    scratch s = {0};
+    place p = {0};
     int rc;
-    if (!copy) return HPC_E_NOMEM;
-    TRY(hpc_serve_read(copy, type, l->w, t));
-    TRY(hpc_exec_write(l->e, 0, v, copy, bytes));
+    TRY(find(&p, l->w, t, type, NULL));
+    TRY(scratch_create(&s, step_most(&p)));
+    size_t all = hpc_type_bytes(type), chunk = (size_t)p.chunk_rows * row_bytes(&p);
+    p.to = hpc_alloc_aligned(chunk, 1, HPC_ALIGN);
+    if (!p.to) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < p.chunks; k++) {
+        size_t at = (size_t)k * chunk;
+        p.first = k * p.chunk_rows;
+        TRY(move_chunk(&p, &s, k));
+        TRY(hpc_exec_write_part(l->e, 0, v, at, p.to, all - at < chunk ? all - at : chunk));
+    }
 out:
-    hpc_free(copy);
+    scratch_release(&s);
+    hpc_free(p.to);
     return rc;
 }
 

@@ -26,9 +26,10 @@ static int make_batches(hpc_trainer *t)
     hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses + 2, sizeof(double)); /* also scalars and pairs */
+    /* also scalars and pairs */
+    TRY(hpc_device_host_alloc(&t->real, t->device, (size_t)(t->losses + 2) * sizeof(double)));
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
-    if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
+    if (!t->batch || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
         TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts * (1 + t->o.parallel.halves)));
 out:
@@ -253,6 +254,7 @@ void hpc_trainer_close(hpc_trainer *t)
     if (!t) return;
     hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
+    hpc_device_host_free(t->device, t->real);
     hpc_device_close(t->device);
     hpc_program_free(t->p);
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
@@ -260,7 +262,6 @@ void hpc_trainer_close(hpc_trainer *t)
     hpc_free(t->keeps);
     hpc_free(t->from_base);
     hpc_free(t->whole);
-    hpc_free(t->real);
     hpc_free(t->start);
     hpc_free(t->task);
     hpc_plan_free(t->value);

@@ -214,8 +214,8 @@ static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step
         task[n++] = (hpc_task){.segment = t->task[k].segment, .after = {-1, -1}};
     }
     TRY(hpc_schedule_run(t->exec, &(hpc_schedule){.task = task, .task_n = n}));
-    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, t->real,
-                      t->wide ? sizeof(double) : sizeof(float)));
+    TRY(hpc_exec_fetch(t->exec, 0, t->io.grad_norm, t->real,
+                       t->wide ? sizeof(double) : sizeof(float)));
     TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
     out->grad_norm = get_real(t, 0);
     out->skipped = ok == 0;

@@ -9,13 +9,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/device/kernel/backend.h"
 #include "runtime/device/kernel/everywhere.h"
-#include "runtime/device/kernel/kernel.h"
 
 extern const hpc_backend hpc_backend_cpu;                         /* cpu/backend.c */
 extern const hpc_backend hpc_backend_mock;                        /* mock/ */
 extern const hpc_backend hpc_backend_cuda, hpc_backend_cuda_shim; /* cuda/backend.c */
 extern const hpc_kernels hpc_ref_kernels; /* ref/table.c: everything in double */
+
+/* open.c: the backend with a name of n characters, or NULL; the devices of all backends. */
+const hpc_backend *hpc_backend_named(const char *text, size_t n);
+int hpc_device_entries(hpc_device_entry *out, int most);
 
 /* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */

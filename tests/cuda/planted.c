@@ -103,7 +103,7 @@ static int run(bench *t, planted_kind kind, bool bug, const char *schedule)
     g.args.y = y;
     test_ok(b->launch(t->d, HPC_COMPUTE, &(hpc_plan){.run = run_planted},
                       &(hpc_signature){.name = "planted"}, &g, NULL, NULL,
-                      (hpc_origin){"test", 0}));
+                      (hpc_origin){"test", 0, "planted"}));
     test_ok(
         hpc_device_copy(t->d, HPC_COMPUTE, t->y, y, tile ? sizeof t->y : sizeof t->x, HPC_TO_HOST));
     int rc = hpc_device_fence(t->d);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "runtime/device/kernel/kernel.h"
+#include "runtime/device/kernel/backend.h"
 #include "tests/support/device_link.h"
 #include "tests/support/values.h"
 

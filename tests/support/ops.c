@@ -87,7 +87,7 @@ struct hpc_test_bench {
     const char *file;
     const char *isa[ISAS_MOST];
     int isa_n;
-    hpc_device *cpu[ISAS_MOST][TEAMS], *mock, *shim[SCHEDULES];
+    hpc_device *cpu[ISAS_MOST][TEAMS], *mock, *shim[SCHEDULES], *gpu; /* NULL: there is none */
     int shim_n, lacking; /* cases that the CUDA kernels took, and did not take */
     int cases; /* begun and not freed: after a failure, their executors still hold the devices */
     bool seen[OPS_MOST];
@@ -155,6 +155,9 @@ static void open_shims(hpc_test_bench *b)
         test_ok(hpc_device_open(&b->shim[k], &(hpc_device_options){.backend = "cuda-shim",
                                                                    .isa = schedules[k],
                                                                    .library = library}));
+    hpc_test_built(library, "hpccoder-cuda.so");
+    if (hpc_device_open(&b->gpu, &(hpc_device_options){.backend = "cuda", .library = library}) < 0)
+        hpc_error_clear();
 }
 
 int hpc_test_bench_open(void **state, const char *file)
@@ -184,6 +187,7 @@ int hpc_test_bench_close(void **state)
         for (int t = 0; t < TEAMS; t++) hpc_device_close(b->cpu[k][t]);
     if (!b->cases) hpc_device_close(b->mock);
     for (int k = 0; k < SCHEDULES && !b->cases; k++) hpc_device_close(b->shim[k]);
+    if (!b->cases) hpc_device_close(b->gpu);
     hpc_free(b);
     return 0;
 }
@@ -467,6 +471,9 @@ static void check_shims(const hpc_test_case *c)
         check_device(c, c->p, c->bench->shim[k], one, x);
         free_results(x, c->wanted_n);
     }
+    free_results(one, c->wanted_n);
+    if (!c->bench->gpu) return;
+    check_device(c, c->p, c->bench->gpu, NULL, one);
     free_results(one, c->wanted_n);
 }
 

@@ -1,9 +1,8 @@
 /*
  * backend.c: the backends cuda and cuda-shim, which differ in the shared object that they open
- * (cuda.h), and the messages for what kernels find wrong.
+ * (cuda.h).
  */
 #include <dlfcn.h>
-#include <stdio.h>
 
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/priv.h"
@@ -13,9 +12,6 @@ typedef struct cuda_device {
     const hpc_cuda_library *library;
     void *self;
     hpc_cuda_about about;
-    hpc_origin *origin; /* of the launches since the last fence */
-    const char **op;
-    int64_t origin_n, origin_cap, op_cap;
     hpc_barrier alone;
     char why[HPC_CUDA_TEXT];
 } cuda_device;
@@ -36,8 +32,6 @@ static void cuda_close(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
     if (c->self) c->library->close(c->self);
-    hpc_free(c->origin);
-    hpc_free(c->op);
     hpc_free(c);
 }
 
@@ -62,12 +56,14 @@ static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc
     if (!c) return HPC_E_NOMEM;
     c->base.backend = backend;
     c->base.kernels = &hpc_cuda_kernels;
-    c->base.info = (hpc_device_info){.backend = backend->name, .threads = 1};
+    c->base.info =
+        (hpc_device_info){.backend = backend->name, .threads = 1, .activations = HPC_BF16};
     hpc_barrier_init(&c->alone, 1);
     TRY(find_library(&c->library, o->library, name, package));
-    if (c->library->open(&c->self, 0, o->isa, &c->about, c->why) != 0)
+    if (c->library->open(&c->self, o->index, o->isa, &c->about, c->why) != 0)
         TRY(failed(c, HPC_E_UNSUPPORTED));
     c->base.info.isa = c->about.architecture;
+    c->base.info.memory_bytes = c->about.memory_bytes;
     *out = &c->base;
     c = NULL;
 out:
@@ -124,6 +120,39 @@ static int cuda_wait(hpc_device *d, hpc_queue q, int event)
     return failed(c, HPC_E_FAULT);
 }
 
+static int cuda_sync(hpc_device *d, int event)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->sync(c->self, event, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_elapsed(hpc_device *d, int from, int to, int64_t *ns)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->elapsed(c->self, from, to, ns, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->fill(c->self, q, p, byte, bytes, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_host_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->host_alloc(c->self, out, bytes, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_NOMEM);
+}
+
+static void cuda_host_release(hpc_device *d, void *p)
+{
+    cuda_of(d)->library->host_release(cuda_of(d)->self, p);
+}
+
 static void *cuda_stream(hpc_device *d, hpc_queue q)
 {
     return cuda_of(d)->library->stream(cuda_of(d)->self, q);
@@ -144,14 +173,10 @@ static int cuda_launch(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_
 {
     cuda_device *c = cuda_of(d);
     int rc = HPC_OK;
-    TRY(hpc_grow(&c->origin, &c->origin_cap, c->origin_n + 1, sizeof *c->origin));
-    TRY(hpc_grow(&c->op, &c->op_cap, c->origin_n + 1, sizeof *c->op));
-    c->origin[c->origin_n] = at;
-    c->op[c->origin_n] = s->name;
     hpc_cuda_stream stream = {.library = c->library,
                               .self = c->self,
                               .queue = q,
-                              .origin = (int)c->origin_n++,
+                              .at = at,
                               .guard = guard,
                               .why = c->why};
     TRY(p->run(&(hpc_launch){.workers = 1,
@@ -163,54 +188,14 @@ out:
     return rc < 0 ? hpc_error_where("%s #%d %s", at.segment, at.insn, s->name) : rc;
 }
 
-/* ---- problems that kernels found
- * ----------------------------------------------------------------------- */
-
-/* Texts as of the CPU's kernels; they take the problem's four values, after the name of the op. */
-static const struct {
-    int code;
-    const char *format;
-} problems[HPC_CUDA_PROBLEM_N] = {
-    [HPC_CUDA_GATHER] = {HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows"},
-    [HPC_CUDA_SCATTER] = {HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows"},
-    [HPC_CUDA_TARGET] = {HPC_E_ARG, "%s: target %lld of row %lld; the head has %lld rows"},
-    [HPC_CUDA_GROUP] = {HPC_E_ARG, "%s: token %lld goes to group %lld of %lld"},
-    [HPC_CUDA_CAP] = {HPC_E_ARG, "%s: group %lld has more than %lld tokens"},
-    [HPC_CUDA_ADAMW] = {HPC_E_ARG, "%s: step is %lld, steps count from 1"},
-    [HPC_CUDA_ADAM] = {HPC_E_ARG, "%s: step is %lld, steps count from 1"},
-    [HPC_CUDA_PICK] = {HPC_E_ARG, "%s: index %lld at %lld is past the %lld elements"},
-    [HPC_CUDA_SPREAD] = {HPC_E_ARG, "%s: index %lld at %lld is past the %lld elements"},
-    [HPC_CUDA_START] = {HPC_E_SHAPE, "%s: sequence %lld has rows %lld to %lld of %lld"},
-    [HPC_CUDA_PAGE] = {HPC_E_SHAPE,
-                       "%s: sequence %lld has no page for key %lld (%lld pages of %lld)"},
-};
-
-static int report(const cuda_device *c, const hpc_cuda_fault *f)
-{
-    if (f->problem <= HPC_CUDA_NONE || f->problem >= HPC_CUDA_PROBLEM_N || f->origin < 0 ||
-        f->origin >= c->origin_n)
-        return hpc_fail(HPC_E_FAULT, "%s: the record of a problem is damaged",
-                        c->base.info.backend);
-    char text[HPC_CUDA_TEXT];
-    const hpc_origin *at = &c->origin[f->origin];
-    const char *op = c->op[f->origin];
-    snprintf(text, sizeof text, problems[f->problem].format, op, (long long)f->value[0],
-             (long long)f->value[1], (long long)f->value[2], (long long)f->value[3]);
-    hpc_fail(problems[f->problem].code, "%s", text);
-    return hpc_error_where("%s #%d %s", at->segment, at->insn, op);
-}
-
 static int cuda_fence(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
-    hpc_cuda_fault fault = {0};
-    int rc = HPC_OK;
-    if (c->library->fence(c->self, &fault, c->why) != 0)
-        rc = failed(c, HPC_E_FAULT);
-    else if (fault.taken)
-        rc = report(c, &fault);
-    c->origin_n = 0;
-    return rc;
+    hpc_fault fault = {0};
+    if (c->library->fence(c->self, &fault, c->why) != 0) return failed(c, HPC_E_FAULT);
+    if (fault.kind == HPC_FAULT_NONE) return HPC_OK;
+    hpc_fault_fail(&fault);
+    return hpc_error_where("%s #%d", fault.at.segment, fault.at.insn);
 }
 
 const hpc_backend hpc_backend_cuda = {
@@ -224,11 +209,17 @@ const hpc_backend hpc_backend_cuda = {
     .launch = cuda_launch,
     .record = cuda_record,
     .wait = cuda_wait,
+    .sync = cuda_sync,
+    .elapsed = cuda_elapsed,
+    .fill = cuda_fill,
+    .host_alloc = cuda_host_alloc,
+    .host_release = cuda_host_release,
     .stream = cuda_stream,
 };
 
 const hpc_backend hpc_backend_cuda_shim = {
     .name = "cuda-shim",
+    .poisoned = true,
     .open = shim_open,
     .close = cuda_close,
     .alloc = cuda_alloc,
@@ -238,4 +229,9 @@ const hpc_backend hpc_backend_cuda_shim = {
     .launch = cuda_launch,
     .record = cuda_record,
     .wait = cuda_wait,
+    .sync = cuda_sync,
+    .elapsed = cuda_elapsed,
+    .fill = cuda_fill,
+    .host_alloc = cuda_host_alloc,
+    .host_release = cuda_host_release,
 };

@@ -8,39 +8,13 @@
 #ifndef HPC_CUDA_H
 #define HPC_CUDA_H
 
-#include "runtime/device/kernel/kernel.h"
+#include "runtime/device/kernel/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum { HPC_CUDA_VERSION = 1, HPC_CUDA_TEXT = 256 };
-
-/* What a kernel found wrong with its operands; backend.c has the texts. */
-typedef enum hpc_cuda_problem {
-    HPC_CUDA_NONE,
-    HPC_CUDA_GATHER,
-    HPC_CUDA_SCATTER,
-    HPC_CUDA_TARGET,
-    HPC_CUDA_GROUP,
-    HPC_CUDA_CAP,
-    HPC_CUDA_ADAMW,
-    HPC_CUDA_ADAM,
-    HPC_CUDA_PICK,
-    HPC_CUDA_SPREAD,
-    HPC_CUDA_START,
-    HPC_CUDA_PAGE,
-    HPC_CUDA_PROBLEM_N
-} hpc_cuda_problem;
-
-/* The first problem since the last fence, in memory of the device. */
-typedef struct hpc_cuda_fault {
-    int32_t problem; /* hpc_cuda_problem; set last */
-    int32_t taken;   /* 1 once a thread fills the rest */
-    int32_t origin;  /* number of the launch */
-    int32_t pad;
-    int64_t value[4];
-} hpc_cuda_fault;
 
 struct hpc_cuda_library;
 
@@ -49,7 +23,7 @@ typedef struct hpc_cuda_stream {
     const struct hpc_cuda_library *library;
     void *self;           /* of the library */
     int queue;            /* hpc_queue */
-    int origin;           /* recorded by kernels that find a problem */
+    hpc_origin at;        /* of the launch, noted by kernels that find a fault */
     const int32_t *guard; /* device scalar: kernels do nothing where it is 0; NULL: none */
     char *why;
 } hpc_cuda_stream;
@@ -62,6 +36,7 @@ typedef struct hpc_cuda_launchers {
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
+    hpc_cuda_launcher *matmul, *matmul_mma;
 } hpc_cuda_launchers;
 
 typedef struct hpc_cuda_about {
@@ -80,8 +55,13 @@ typedef struct hpc_cuda_library {
                 char *why);
     int (*record)(void *self, int queue, int *event, char *why);
     int (*wait)(void *self, int queue, int event, char *why);
-    /* Waits for all queues, and forgets events and the fault. */
-    int (*fence)(void *self, hpc_cuda_fault *fault, char *why);
+    int (*sync)(void *self, int event, char *why);
+    int (*elapsed)(void *self, int from, int to, int64_t *ns, char *why);
+    int (*fill)(void *self, int queue, void *p, int byte, size_t bytes, char *why);
+    int (*host_alloc)(void *self, void **out, size_t bytes, char *why);
+    void (*host_release)(void *self, void *p);
+    /* Waits for all queues, recycles events and returns the fault that kernels noted. */
+    int (*fence)(void *self, hpc_fault *fault, char *why);
     void *(*stream)(void *self, int queue); /* cudaStream_t */
     hpc_cuda_launchers launch;
 } hpc_cuda_library;

@@ -16,7 +16,7 @@ struct device {
     cudaStream_t stream[HPC_QUEUE_N];
     std::vector<cudaEvent_t> event; /* used since the last fence, then spare ones */
     int event_n;
-    hpc_cuda_fault *fault, *host_fault; /* of the device; pinned */
+    hpc_fault *fault, *host_fault; /* of the device; pinned */
 };
 
 int failed(char *why, const char *what, cudaError_t error)
@@ -129,7 +129,7 @@ int record_event(void *self, int queue, int *event, char *why)
     device *d = (device *)self;
     if (d->event_n == (int)d->event.size()) {
         cudaEvent_t e;
-        CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "creating an event");
+        CHECK(cudaEventCreate(&e), "creating an event");
         d->event.push_back(e);
     }
     *event = d->event_n++;
@@ -144,14 +144,46 @@ int wait_event(void *self, int queue, int event, char *why)
     return 0;
 }
 
-int fence_queues(void *self, hpc_cuda_fault *fault, char *why)
+int sync_event(void *self, int event, char *why)
+{
+    CHECK(cudaEventSynchronize(((device *)self)->event[event]), "waiting for an event");
+    return 0;
+}
+
+int elapsed_time(void *self, int from, int to, int64_t *ns, char *why)
+{
+    const device *d = (device *)self;
+    float ms = 0;
+    CHECK(cudaEventElapsedTime(&ms, d->event[from], d->event[to]), "reading the time of events");
+    *ns = (int64_t)((double)ms * 1e6);
+    return 0;
+}
+
+int fill_memory(void *self, int queue, void *p, int byte, size_t bytes, char *why)
+{
+    CHECK(cudaMemsetAsync(p, byte, bytes, ((device *)self)->stream[queue]), "filling");
+    return 0;
+}
+
+int alloc_host(void *, void **out, size_t bytes, char *why)
+{
+    CHECK(cudaMallocHost(out, bytes > 0 ? bytes : 1), "pinning memory");
+    return 0;
+}
+
+void release_host(void *, void *p)
+{
+    (void)cudaFreeHost(p);
+}
+
+int fence_queues(void *self, hpc_fault *fault, char *why)
 {
     device *d = (device *)self;
     d->event_n = 0;
     for (cudaStream_t s : d->stream) CHECK(cudaStreamSynchronize(s), "running kernels");
     CHECK(cudaMemcpy(d->host_fault, d->fault, sizeof *fault, cudaMemcpyDeviceToHost), "copying");
     *fault = *d->host_fault;
-    if (fault->taken) CHECK(cudaMemset(d->fault, 0, sizeof *fault), "clearing");
+    if (fault->kind) CHECK(cudaMemset(d->fault, 0, sizeof *fault), "clearing");
     return 0;
 }
 
@@ -164,7 +196,7 @@ void *stream_of(void *self, int queue)
 
 simt_gate hpc_cuda_gate(const hpc_cuda_stream *s)
 {
-    return {s->guard, ((device *)s->self)->fault, s->origin};
+    return {s->guard, ((device *)s->self)->fault, s->at};
 }
 
 int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape shape, void **args)
@@ -184,5 +216,6 @@ int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape sh
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, open_device, close_device, alloc_memory, release_memory,    copy_memory,
-    record_event,     wait_event,  fence_queues, stream_of,    HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, open_device,  close_device, alloc_memory,      release_memory, copy_memory,
+    record_event,     wait_event,   sync_event,   elapsed_time,      fill_memory,    alloc_host,
+    release_host,     fence_queues, stream_of,    HPC_CUDA_LAUNCHERS};

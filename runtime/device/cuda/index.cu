@@ -23,7 +23,7 @@ struct gather {
         const int64_t at = hpc_part_row(index, g.attr.first, g.attr.rows, rows);
         const quad zero = {{0, 0, 0, 0}};
         if (at == HPC_PART_PAST)
-            t.fail(HPC_CUDA_GATHER, index, row, g.attr.rows ? g.attr.rows : rows, 0);
+            t.fail(HPC_FAULT_ROW, index, row, g.attr.rows ? g.attr.rows : rows, 0);
         store4(g.y, i, n, at >= 0 ? load4(g.x, at * cols_of(g.x) + col, n) : zero);
     }
 };
@@ -63,7 +63,7 @@ struct scatter_rows {
             const bool live = i < n && is_element_live(a.index, i);
             const int64_t target = live ? target_of(a, i) : (int64_t)HPC_PART_NONE;
             if (target == HPC_PART_PAST && t.block() == 0)
-                t.fail(HPC_CUDA_SCATTER, get_index(a.index, i), i,
+                t.fail(HPC_FAULT_ROW, get_index(a.index, i), i,
                        a.attr.rows ? a.attr.rows : rows_of(a.y), 0);
             const simt_shared<uint32_t> words = block_bits(t, target == t.block());
             for (int w = 0; w < WARPS; w++) {
@@ -97,7 +97,7 @@ struct route_groups {
         for (int64_t from = 0; from < tokens; from += THREADS) {
             const int64_t i = from + t.thread(), group = i < tokens ? get_index(a.group, i) : -1;
             if (group >= a.attr.groups && e == 0)
-                t.fail(HPC_CUDA_GROUP, i, group, a.attr.groups, 0);
+                t.fail(HPC_FAULT_GROUP, i, group, a.attr.groups, 0);
             const simt_shared<uint32_t> words = block_bits(t, group == e);
             int64_t before = 0, all = 0;
             for (int w = 0; w < WARPS; w++) {
@@ -113,7 +113,7 @@ struct route_groups {
             count += all;
         }
         if (t.thread() != 0) return;
-        if (count > cap) t.fail(HPC_CUDA_CAP, e, cap, 0, 0);
+        if (count > cap) t.fail(HPC_FAULT_FULL, e, cap, 0, 0);
         ((int32_t *)a.count.data)[e] = (int32_t)(count < cap ? count : cap);
     }
 };
@@ -132,7 +132,7 @@ struct pick {
     {
         for (int k = 0; k < n; k++) {
             const int64_t at = get_index(g.index, i + k);
-            if (at >= all) t.fail(HPC_CUDA_PICK, at, i + k, all, 0);
+            if (at >= all) t.fail(HPC_FAULT_ELEMENT, at, i + k, all, 0);
             put(g.y, i + k, at >= 0 && at < all ? get(g.x, at) : 0);
         }
     }
@@ -164,7 +164,7 @@ struct spread {
     {
         for (int k = 0; k < n; k++) {
             const int64_t at = get_index(g.index, i + k);
-            if (at >= all) t.fail(HPC_CUDA_SPREAD, at, i + k, all, 0);
+            if (at >= all) t.fail(HPC_FAULT_ELEMENT, at, i + k, all, 0);
             if (at >= 0 && at < all) set(g.y, at, get(g.x, i + k));
         }
     }

@@ -475,6 +475,34 @@ static int bundle(hpc_plan *p, int workers, const hpc_bundle_args *a)
     return accept(p, bundle_run, "bundle_cuda", list);
 }
 
+/* ---- products
+ * --------------------------------------------------------------------------------------- */
+
+static int matmul_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul, args);
+}
+
+static int matmul_mma_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul_mma, args);
+}
+
+static int matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
+{
+    const bool halves = a->attr.halves || (a->a.dtype == HPC_BF16 && a->b.dtype == HPC_BF16);
+    (void)workers;
+    return accept(p, halves ? matmul_mma_run : matmul_run,
+                  halves ? "matmul_mma_cuda" : "matmul_cuda",
+                  (operand[]){{&a->y, "y", REAL},
+                              {&a->pre, "pre", REAL},
+                              {&a->a, "a", REAL},
+                              {&a->b, "b", halves ? REAL : WIDE},
+                              {&a->bias, "bias", REAL},
+                              {&a->residual, "residual", REAL},
+                              {0}});
+}
+
 const hpc_kernels hpc_cuda_kernels = {
     .nop = nop,
     .act = act,
@@ -505,4 +533,5 @@ const hpc_kernels hpc_cuda_kernels = {
     .map = map,
     .tile = tile,
     .bundle = bundle,
+    .matmul = matmul,
 };

@@ -35,8 +35,8 @@ enum { SIMT_WARP = 32 };
 
 struct simt_gate {
     const int32_t *guard;
-    hpc_cuda_fault *fault;
-    int origin;
+    hpc_fault *fault;
+    hpc_origin at;
 };
 
 extern __shared__ __align__(16) unsigned char simt_memory[];
@@ -127,16 +127,15 @@ class simt {
     /* c + the products of four signed bytes. */
     SIMT_DEVICE int dot4(int a, int b, int c) const { return __dp4a(a, b, c); }
 
-    /* Records a problem, unless another one was. */
-    SIMT_DEVICE void fail(int problem, int64_t a, int64_t b, int64_t c, int64_t d) const
+    /* Notes a fault (fault.h), unless another one was. */
+    SIMT_DEVICE void fail(int kind, int64_t a, int64_t b, int64_t c, int64_t d) const
     {
-        if (atomicCAS((int *)&gate.fault->taken, 0, 1) != 0) return;
-        gate.fault->origin = gate.origin;
-        gate.fault->value[0] = a;
-        gate.fault->value[1] = b;
-        gate.fault->value[2] = c;
-        gate.fault->value[3] = d;
-        gate.fault->problem = problem;
+        if (atomicCAS((int *)&gate.fault->kind, 0, kind) != 0) return;
+        gate.fault->at = gate.at;
+        gate.fault->number[0] = a;
+        gate.fault->number[1] = b;
+        gate.fault->number[2] = c;
+        gate.fault->number[3] = d;
     }
 
   private:

@@ -43,10 +43,10 @@ struct bias {
 };
 
 /* The step, which the first thread checks. */
-SIMT_DEVICE int64_t step_of(const simt &t, const hpc_tensor &step, int problem)
+SIMT_DEVICE int64_t step_of(const simt &t, const hpc_tensor &step)
 {
     const int64_t n = get_index(step, 0);
-    if (n < 1 && t.block() == 0 && t.thread() == 0) t.fail(problem, n, 0, 0, 0);
+    if (n < 1 && t.block() == 0 && t.thread() == 0) t.fail(HPC_FAULT_STEP, n, 0, 0, 0);
     return n;
 }
 
@@ -57,8 +57,7 @@ struct adamw {
     int64_t step;
     bias b;
     SIMT_DEVICE adamw(const simt &t, const args &a)
-        : g(a), lr(get(a.lr, 0)), clip(scalar(a.clip, 1)), step(step_of(t, a.step, HPC_CUDA_ADAMW)),
-          b(a.attr, step)
+        : g(a), lr(get(a.lr, 0)), clip(scalar(a.clip, 1)), step(step_of(t, a.step)), b(a.attr, step)
     {
     }
     static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.param; }
@@ -91,7 +90,7 @@ struct adam {
     int64_t step;
     bias b;
     SIMT_DEVICE adam(const simt &t, const args &a)
-        : g(a), clip(scalar(a.clip, 1)), step(step_of(t, a.step, HPC_CUDA_ADAM)), b(a.attr, step)
+        : g(a), clip(scalar(a.clip, 1)), step(step_of(t, a.step)), b(a.attr, step)
     {
     }
     static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.v; }

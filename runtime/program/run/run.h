@@ -31,7 +31,7 @@ typedef struct hpc_exec_options {
     int slots;            /* microbatches or requests that may be in flight; 0: 1 */
     int poison;           /* fill arenas with NaN patterns at opening (tests) */
     bool dry;             /* select, place and count, but allocate no arenas: it cannot run */
-    bool profile;         /* host-memory devices: accumulate the time of each instruction */
+    bool profile;         /* accumulate the time of each instruction */
     int64_t events;       /* capacity of the record of events: hpc_exec_events; 0: no record */
     const hpc_lent *lent; /* [lent_n], read at opening; host-memory devices only */
     int64_t lent_n;
@@ -48,11 +48,18 @@ void hpc_exec_close(hpc_exec *e);
 int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d,
                    int slots);
 
-/* Write and read whole values of the slot; state is common to all slots, and zero at opening.
- * Reading fences first. HPC_E_SHAPE: `bytes` is not the size of the type. HPC_E_ARG: a write to a
- * temporary or to lent state. HPC_E_STATE: a read of a temporary without hpc_program_keep. */
+/* Write and read whole values of the slot; state is common to all slots, and zero at opening. A
+ * write copies `data` before it returns and does not fence: runs that start later see it. A read
+ * fences once. HPC_E_SHAPE: `bytes` is not the size of the type. HPC_E_ARG: a write to a temporary
+ * or to lent state. HPC_E_STATE: a read of a temporary without hpc_program_keep. */
 int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes);
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
+/* The same of bytes at, at + 1, ..., and of the first rows (by the first extent, plain values). */
+int hpc_exec_write_part(hpc_exec *e, int slot, hpc_value v, size_t at, const void *data,
+                        size_t bytes);
+int hpc_exec_read_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t rows);
+/* A read without a fence: `data` is valid after the next one. */
+int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
 /* Address of a value on a host-memory device, for access without copies; NULL on other devices. For
  * lent state, the lent address. */
 void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v);
@@ -63,6 +70,10 @@ void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch);
 /* ---- running ------------------------------------------------------------------ */
 /* Runs one segment for one slot to its end, then fences. */
 int hpc_exec_run(hpc_exec *e, int segment, int slot);
+
+/* The same without the fence. On a host-memory device it has run; on others it is enqueued, and the
+ * next fence reports its failure. */
+int hpc_exec_enqueue(hpc_exec *e, int segment, int slot);
 
 /* The same in steps. hpc_run_step runs to the end and returns HPC_RUN_DONE, without a fence; or to
  * an instruction whose message has not arrived, and returns HPC_RUN_YIELD: call it again, or step
@@ -104,7 +115,8 @@ typedef struct hpc_schedule {
     void *user;
     int *order; /* optional, out: [task_n] the order in which tasks ended */
 } hpc_schedule;
-/* HPC_E_STATE names a task that can never start. A message that never arrives is detected only by a
+/* Ends without a fence: on devices with queues, the next fence reports failures of kernels.
+ * HPC_E_STATE names a task that can never start. A message that never arrives is detected only by a
  * link with a time limit. HPC_E_UNSUPPORTED: ON_ARRIVAL over a link that matches messages in the
  * order of their starts (nccl). */
 int hpc_schedule_run(hpc_exec *e, const hpc_schedule *s);
@@ -117,8 +129,9 @@ typedef struct hpc_exec_stats {
     double flops, bytes;  /* from the op table */
 } hpc_exec_stats;
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
-/* Nanoseconds of each instruction of the segment on worker 0, over all runs, including the waits in
- * and after it; NULL unless profiling. */
+/* Nanoseconds of each instruction of the segment over all runs; NULL unless profiling. Host-memory
+ * devices: on worker 0, including the waits in and after it. Others: of kernels, up to the last
+ * fence. */
 const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
 

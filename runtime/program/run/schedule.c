@@ -56,7 +56,7 @@ static int run_task(scheduler *s, int k)
         TRY(hpc_transfers_landed(s->e, t->segment, t->slot, &landed));
     }
     if (idle) hpc_event_note(s->e, HPC_EVENT_IDLE, t->segment, HPC_NONE, begin);
-    TRY(hpc_exec_run(s->e, t->segment, t->slot));
+    TRY(hpc_exec_enqueue(s->e, t->segment, t->slot));
     s->state[k] = DONE;
     if (s->s->order) s->s->order[s->done_n] = k;
     s->done_n++;

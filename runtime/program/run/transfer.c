@@ -207,7 +207,7 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
         if (t->send >= 0) {
             TRY(hpc_device_copy(e->device, t->queue, f->send_stage, c.send, value_bytes(e, t->send),
                                 HPC_TO_HOST));
-            TRY(hpc_device_fence(e->device));
+            TRY(hpc_profile_fence(e));
         }
         c.send = f->send_stage;
         c.recv = f->recv_stage;
@@ -237,7 +237,7 @@ static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *
     TRY(hpc_device_copy(e->device, t->queue, hpc_exec_data(e, slot, t->recv), f->recv_stage,
                         value_bytes(e, t->recv), HPC_TO_DEVICE));
     TRY(tell_written(e, slot, t));
-    TRY(hpc_device_fence(e->device));
+    TRY(hpc_profile_fence(e));
 out:
     return rc;
 }
@@ -296,10 +296,13 @@ static bool is_posted_early(const hpc_exec *e, const transfer_plan *t, int segme
 
 int hpc_transfers_post(hpc_exec *e, int segment, int slot)
 {
+    bool fenced = false;
     for (int32_t k = 0; k < e->transfer_n; k++) {
         if (!is_posted_early(e, &e->transfer[k], segment)) continue;
         if (hpc_flight_of(e, slot, k)->posted) continue;
-        int rc = hpc_transfer_start(e, slot, k);
+        int rc = fenced ? HPC_OK : hpc_exec_fence(e); /* queues may still read the slot */
+        fenced = true;
+        if (rc >= 0) rc = hpc_transfer_start(e, slot, k);
         if (rc < 0) return rc;
         hpc_flight_of(e, slot, k)->posted = true;
     }

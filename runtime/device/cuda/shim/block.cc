@@ -178,13 +178,12 @@ int hpc_shim_thread(const shim_block *b)
     return b->running;
 }
 
-void hpc_shim_fail(shim_block *b, int problem, const int64_t value[4])
+void hpc_shim_fail(shim_block *b, int kind, const int64_t number[4])
 {
-    if (b->fault->taken) return;
-    b->fault->taken = 1;
-    b->fault->origin = b->origin;
-    memcpy(b->fault->value, value, sizeof b->fault->value);
-    b->fault->problem = problem;
+    if (b->fault->kind != HPC_FAULT_NONE) return;
+    b->fault->kind = kind;
+    b->fault->at = b->at;
+    memcpy(b->fault->number, number, sizeof b->fault->number);
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */

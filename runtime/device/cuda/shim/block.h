@@ -46,8 +46,8 @@ struct shim_block {
     const void *args;
     simt_shape shape;
     int x, y;
-    hpc_cuda_fault *fault;
-    int origin;
+    hpc_fault *fault;
+    hpc_origin at;
     /* its turn */
     shim_schedule schedule;
     uint32_t seed;

@@ -10,7 +10,7 @@
 #include "runtime/device/cuda/shim/block.h"
 #include "runtime/device/cuda/table.h"
 
-enum command_kind { LAUNCH, COPY, RECORD, WAIT };
+enum command_kind { LAUNCH, COPY, FILL, RECORD, WAIT };
 
 struct command {
     command_kind kind;
@@ -20,11 +20,12 @@ struct command {
     hpc_shim_entry *entry;
     simt_shape shape;
     const int32_t *guard;
-    int origin;
+    hpc_origin at;
     /* copy */
     void *dst;
     const void *src;
     size_t bytes;
+    int byte; /* of a fill */
     int event;
 };
 
@@ -34,7 +35,7 @@ struct shim_device {
     shim_block block;
     shim_schedule schedule;
     uint32_t seed;
-    hpc_cuda_fault fault;
+    hpc_fault fault;
     char why[HPC_CUDA_TEXT];
 };
 
@@ -100,6 +101,16 @@ static int shim_copy(void *self, int queue, void *dst, const void *src, size_t b
     return push(self, queue, std::move(c));
 }
 
+static int shim_fill(void *self, int queue, void *p, int byte, size_t bytes, char *)
+{
+    command c = {};
+    c.kind = FILL;
+    c.dst = p;
+    c.byte = byte;
+    c.bytes = bytes;
+    return push(self, queue, std::move(c));
+}
+
 static int mark(void *self, int queue, command_kind kind, int event)
 {
     command c = {};
@@ -144,7 +155,7 @@ static bool prepare(shim_device *d, const command &c)
     b->entry = c.entry;
     b->args = c.args.data();
     b->shape = c.shape;
-    b->origin = c.origin;
+    b->at = c.at;
     b->fault = &d->fault;
     b->schedule = d->schedule;
     b->seed = d->seed;
@@ -174,6 +185,7 @@ static void execute(shim_device *d, const command &c)
 {
     if (c.kind == LAUNCH && !d->why[0]) run_kernel(d, c);
     if (c.kind == COPY) memcpy(c.dst, c.src, c.bytes);
+    if (c.kind == FILL) memset(c.dst, c.byte, c.bytes);
     if (c.kind == RECORD) d->reached[(size_t)c.event] = true;
 }
 
@@ -199,15 +211,32 @@ static void run_queues(shim_device *d)
             fail(d->why, "%s", "a queue waits for an event that is never reached");
         d->queue[q].clear();
     }
-    d->reached.clear();
 }
 
-static int shim_fence(void *self, hpc_cuda_fault *fault, char *why)
+static int shim_sync(void *self, int, char *)
+{
+    run_queues((shim_device *)self);
+    return 0;
+}
+
+static int shim_elapsed(void *, int, int, int64_t *ns, char *)
+{
+    *ns = 1; /* the shim's time means nothing */
+    return 0;
+}
+
+static int shim_host_alloc(void *self, void **out, size_t bytes, char *why)
+{
+    return shim_alloc(self, out, bytes, why);
+}
+
+static int shim_fence(void *self, hpc_fault *fault, char *why)
 {
     shim_device *d = (shim_device *)self;
     run_queues(d);
+    d->reached.clear();
     *fault = d->fault;
-    d->fault = hpc_cuda_fault();
+    d->fault = hpc_fault();
     if (!d->why[0]) return 0;
     snprintf(why, HPC_CUDA_TEXT, "%s", d->why);
     d->why[0] = '\0';
@@ -232,10 +261,11 @@ int hpc_shim_enqueue(const hpc_cuda_stream *s, const char *function, simt_shape 
     c.entry = entry;
     c.shape = shape;
     c.guard = s->guard;
-    c.origin = s->origin;
+    c.at = s->at;
     return push(s->self, s->queue, std::move(c));
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, shim_open, shim_close, shim_alloc,  shim_release,      shim_copy,
-    shim_record,      shim_wait, shim_fence, shim_stream, HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, shim_open,  shim_close,  shim_alloc,        shim_release, shim_copy,
+    shim_record,      shim_wait,  shim_sync,   shim_elapsed,      shim_fill,    shim_host_alloc,
+    shim_release,     shim_fence, shim_stream, HPC_CUDA_LAUNCHERS};

@@ -32,24 +32,20 @@ void hpc_shim_fiber_release(shim_fiber *f)
 
 /* The sanitizer is given the bounds of the stack that is left, which matters for the thread's own.
  */
-static void arrived(shim_fiber *self, shim_fiber *from)
+static void arrived(shim_fiber *self)
 {
 #if defined(__SANITIZE_ADDRESS__)
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(self->fake, &bottom, &bytes);
-    if (from && !from->stack) {
-        from->user = (void *)(uintptr_t)bottom;
-        from->bytes = bytes;
+    if (!self->from->stack) {
+        self->from->user = (void *)(uintptr_t)bottom;
+        self->from->bytes = bytes;
     }
 #else
-    (void)self, (void)from;
+    (void)self;
 #endif
 }
-
-struct switching {
-    shim_fiber *self, *from;
-};
 
 #if defined(__x86_64__)
 extern "C" void *hpc_shim_swap(void **save, void *load, void *value)
@@ -77,10 +73,9 @@ __asm__(".text\n"
         "    ud2\n");
 extern "C" void hpc_shim_begin(void) __attribute__((visibility("hidden")));
 
-extern "C" __attribute__((visibility("hidden"), used)) void hpc_shim_enter(switching *s)
+extern "C" __attribute__((visibility("hidden"), used)) void hpc_shim_enter(shim_fiber *self)
 {
-    shim_fiber *self = s->self;
-    arrived(self, s->from);
+    arrived(self);
     self->run(self->user);
 }
 
@@ -103,15 +98,15 @@ void hpc_shim_fiber_start(shim_fiber *f, shim_main *run, void *user)
 
 static void swap(shim_fiber *from, shim_fiber *to)
 {
-    switching s = {to, from};
-    switching *came = (switching *)hpc_shim_swap(&from->top, to->top, &s);
-    arrived(from, came->from);
+    to->from = from;
+    hpc_shim_swap(&from->top, to->top, to);
+    arrived(from);
 }
 #else
 static void enter(unsigned low, unsigned high)
 {
     shim_fiber *self = (shim_fiber *)((uintptr_t)high << 16 << 16 | low);
-    arrived(self, nullptr);
+    arrived(self);
     self->run(self->user);
 }
 
@@ -131,8 +126,9 @@ void hpc_shim_fiber_start(shim_fiber *f, shim_main *run, void *user)
 
 static void swap(shim_fiber *from, shim_fiber *to)
 {
+    to->from = from;
     swapcontext(&from->context, &to->context);
-    arrived(from, nullptr);
+    arrived(from);
 }
 #endif
 

@@ -19,7 +19,9 @@ struct shim_fiber {
 #else
     ucontext_t context;
 #endif
-    void *fake; /* of the address sanitizer */
+    void
+        *fake; /* of the address sanitizer, which ends with the last switch: no local may be used */
+    shim_fiber *from; /* that switched to this one */
     shim_main *run;
     void *user;
 };

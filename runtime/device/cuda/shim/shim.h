@@ -29,7 +29,7 @@ void hpc_shim_copy(shim_block *b, int byte, const void *src);
 void hpc_shim_commit(shim_block *b);
 void hpc_shim_wait(shim_block *b, int most);
 int hpc_shim_thread(const shim_block *b);
-void hpc_shim_fail(shim_block *b, int problem, const int64_t value[4]);
+void hpc_shim_fail(shim_block *b, int kind, const int64_t number[4]);
 
 /* An element of shared memory. */
 template <class T> class shim_cell {
@@ -121,10 +121,10 @@ class simt {
         for (int k = 0; k < 4; k++) c += (int8_t)(x >> 8 * k) * (int8_t)(y >> 8 * k);
         return c;
     }
-    void fail(int problem, int64_t v0, int64_t v1, int64_t v2, int64_t v3) const
+    void fail(int kind, int64_t v0, int64_t v1, int64_t v2, int64_t v3) const
     {
-        const int64_t value[4] = {v0, v1, v2, v3};
-        hpc_shim_fail(b, problem, value);
+        const int64_t number[4] = {v0, v1, v2, v3};
+        hpc_shim_fail(b, kind, number);
     }
 
   private:
