@@ -79,7 +79,7 @@ static int find_loops(pragma_file *f, pragma_judging *j)
     d.loops.simd = o->simd;
     d.loops.target = o->target;
     d.loops.line = (uint32_t)o->at;
-    if (hpc_check_knows(f->d.language)) {
+    if (hpc_tree_knows(f->d.language)) {
         TRY(find_flags(&flags, f, j));
         TRY(open_checker(f, j));
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "infer/pragma/existing.h"
+#include "infer/pragma/fortran.h"
 #include "infer/pragma/memory.h"
 #include "infer/pragma/propose.h"
 #include "infer/pragma/scalar.h"
@@ -217,6 +218,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, o));
+    if (l == HPC_LANGUAGE_FORTRAN) fortran_limit(out);
     hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);
