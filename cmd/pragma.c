@@ -83,8 +83,10 @@ const hpc_command hpc_cmd_pragma = {
     .summary = "Suggest OpenMP directives, with evidence.",
     .arguments = "FILE... [-- COMPILER FLAGS]",
     .description =
-        "Judges every loop in files of C, C++, CUDA, HIP and Fortran, with libclang or flang and an "
-        "analysis of the memory that iterations read and write. The verdicts are: `parallel`: proven. "
+        "Judges every loop in files of C, C++, CUDA, HIP and Fortran, with libclang or flang and "
+        "an "
+        "analysis of the memory that iterations read and write. The verdicts are: `parallel`: "
+        "proven. "
         "`conditional`: proven under the assumptions listed, for example that two pointers do not "
         "overlap; each comes with an expression that tests it, if there is one. `unsafe`: the "
         "evidence names the values that one iteration passes to another. `unknown`: the evidence "

@@ -170,8 +170,8 @@ void assume_apart(walk *w, const access *a, const access *b)
     if (!fortran) apart_check(&check, a, b, as_one);
     if (!text.failed && !weak.failed)
         answer_assume_instead(w->answer, as_one ? weak.data : text.data,
-                              fortran ? NULL : spelled(&check),
-                              as_one ? text.data : NULL, as_one ? NULL : weak.data);
+                              fortran ? NULL : spelled(&check), as_one ? text.data : NULL,
+                              as_one ? NULL : weak.data);
     hpc_buf_release(&text);
     hpc_buf_release(&weak);
     hpc_buf_release(&check.text);

@@ -85,8 +85,11 @@ static void put_fortran(hpc_buf *out, const hpc_buf *text, size_t begin, size_t 
                 }
         }
         hpc_buf_add(out, text->data + begin, indent);
-        hpc_buf_printf(out, "%s%s%.*s%s%s", sentinel, first ? " " : fixed ? "& " : " ", (int)cut, p,
-                       cut < n && !fixed ? " &" : "", eol);
+        hpc_buf_printf(out, "%s%s%.*s%s%s", sentinel,
+                       first   ? " "
+                       : fixed ? "& "
+                               : " ",
+                       (int)cut, p, cut < n && !fixed ? " &" : "", eol);
         p += cut;
     }
 }

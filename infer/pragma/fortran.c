@@ -11,15 +11,20 @@ typedef struct pair {
 } pair;
 
 /* Longer texts first. The blank after "for" keeps "default(none)" as it is. */
-static const pair words[] = {
-    {"#pragma omp ", "!$omp "}, {"parallel for", "parallel do"}, {"reduction(&&:", "reduction(.and.:"},
-    {"reduction(||:", "reduction(.or.:"}, {"reduction(&:", "reduction(iand:"},
-    {"reduction(|:", "reduction(ior:"}, {"reduction(^:", "reduction(ieor:"},
-    {" && ", " .and. "}, {" || ", " .or. "}, {" != ", " /= "}};
+static const pair words[] = {{"#pragma omp ", "!$omp "},
+                             {"parallel for", "parallel do"},
+                             {"reduction(&&:", "reduction(.and.:"},
+                             {"reduction(||:", "reduction(.or.:"},
+                             {"reduction(&:", "reduction(iand:"},
+                             {"reduction(|:", "reduction(ior:"},
+                             {"reduction(^:", "reduction(ieor:"},
+                             {" && ", " .and. "},
+                             {" || ", " .or. "},
+                             {" != ", " /= "}};
 
-static const pair read_words[] = {
-    {"#pragma omp", "!$omp"}, {" for", " do"}, {"&&", ".and."}, {"||", ".or."},
-    {"&:", "iand:"}, {"|:", "ior:"}, {"^:", "ieor:"}};
+static const pair read_words[] = {{"#pragma omp", "!$omp"}, {" for", " do"}, {"&&", ".and."},
+                                  {"||", ".or."},           {"&:", "iand:"}, {"|:", "ior:"},
+                                  {"^:", "ieor:"}};
 
 static bool begins(const char *text, const char *with)
 {

@@ -157,7 +157,7 @@ struct hpc_checker {
     hpc_checker_options options;
     uint8_t *taken; /* numbers of files */
     int64_t taken_n;
-    hpc_map *missing; /* headers, with the hash of the flags before each */
+    hpc_map *missing;            /* headers, with the hash of the flags before each */
     struct hpc_checker *fortran; /* opened for the first Fortran file; NULL */
     bool is_fortran;             /* its program is hpccoder-flang */
 };

@@ -120,8 +120,7 @@ int check_process_start(check_process *p, const char *program, size_t memory_byt
     p->fd = ends[0];
     if (errno) p->pid = 0;
     if (errno == ENOENT)
-        rc = hpc_fail(HPC_E_UNSUPPORTED,
-                      "%s needs %.200s: install %s and run `make` again",
+        rc = hpc_fail(HPC_E_UNSUPPORTED, "%s needs %.200s: install %s and run `make` again",
                       p->is_flang ? "Fortran" : "checking code", program,
                       p->is_flang ? "libflang-19-dev and llvm-19-dev" : "libclang-19-dev");
     else

@@ -94,8 +94,25 @@ static void no_unsafe_loop_is_parallel(void **state)
     hpc_checker_close(checker);
 }
 
+static void fixed_programs_give_the_serial_results(void **state)
+{
+    char program[PATH_MAX], command[PATH_MAX + 64];
+    (void)state;
+    need_flang();
+    if (system("gfortran --version >/dev/null 2>&1") != 0) {
+        print_message("SKIP: gfortran is not installed\n");
+        skip();
+    }
+    snprintf(command, sizeof command, "sh tests/pragma/fortran_equal.sh '%s'",
+             hpc_test_built(program, "hpccoder"));
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_unsafe_loop_is_parallel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_unsafe_loop_is_parallel),
+        cmocka_unit_test(fixed_programs_give_the_serial_results),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ struct Table {
     std::map<const semantics::Symbol *, int32_t> symbols;
     std::vector<bool> outside; /* by symbol: a variable that a pure procedure may read by itself */
     std::map<std::string, int32_t> functions; /* intrinsic and synthetic ones */
+    std::map<int32_t, int32_t> impures;       /* copies of pure procedures */
 
     uint32_t intern(const std::string &text);
     int32_t intern(const hpc_tree_type &t);
@@ -78,6 +79,7 @@ struct Table {
     int32_t variable(const semantics::Symbol &s, const semantics::Scope &unit);
     int32_t field(const semantics::Symbol &s);
     int32_t procedure(const semantics::Symbol &s);
+    int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
     int32_t function(const std::string &name, uint32_t flags);
     void share(const semantics::Symbol &s); /* it may be used out of sight */
 };
@@ -93,24 +95,28 @@ struct Loop {
 };
 
 class Walk {
-public:
+  public:
     Walk(Table &table, Parse &parse) : t{table}, p{parse} {}
     void program();
     bool has_errors = false;
 
-private:
+  private:
     Table &t;
     Parse &p;
     const semantics::Scope *unit = nullptr;
     std::vector<Loop> loops;
     int depth = 0;
-    bool jumps = false; /* the unit has an ENTRY */
+    bool jumps = false; /* the unit has an ENTRY or an alternate return */
     bool lost = false;  /* the unit has a construct that is not in the tree */
 
     /* nodes (walk.cc) */
     int32_t begin(hpc_tree_kind kind, parser::CharBlock where, int op = 0, int32_t type = -1,
                   int32_t symbol = -1);
-    void end(int32_t node) { t.node[node].end = (int32_t)t.node.size(); depth--; }
+    void end(int32_t node)
+    {
+        t.node[node].end = (int32_t)t.node.size();
+        depth--;
+    }
     void leaf(hpc_tree_kind kind, parser::CharBlock where, int op = 0)
     {
         end(begin(kind, where, op));
@@ -125,7 +131,8 @@ private:
     int32_t integer() { return t.intern(hpc_tree_type{HPC_TYPE_INTEGER, 0, -1, 0, 4, 0}); }
 
     /* units and statements (statement.cc) */
-    void distrust_pure();
+    void distrust_pure(int32_t from);
+    void mark_threadprivate();
     void main_program(const parser::MainProgram &m);
     template <typename Subprogram> void subprogram(const Subprogram &s);
     void function(const semantics::Symbol *symbol, const semantics::Scope *scope,
@@ -146,8 +153,7 @@ private:
     void where_bodies(const std::list<parser::WhereBodyConstruct> &l, parser::CharBlock where);
     void assignment(const parser::AssignmentStmt &a, parser::CharBlock where);
     void pointer_assignment(const parser::PointerAssignmentStmt &a, parser::CharBlock where);
-    void jump(const std::optional<parser::Name> &name, hpc_tree_kind kind,
-              parser::CharBlock where);
+    void jump(const std::optional<parser::Name> &name, hpc_tree_kind kind, parser::CharBlock where);
     void call(const parser::CallStmt &c, parser::CharBlock where);
 
     /* expressions (expression.cc) */

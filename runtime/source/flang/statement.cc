@@ -4,6 +4,7 @@
  */
 #include "runtime/source/flang/priv.h"
 
+#include <cctype>
 #include <cstring>
 
 namespace hpc_flang {
@@ -242,8 +243,11 @@ void Walk::call(const parser::CallStmt &c, CharBlock where)
     t.symbol[symbol].flags &= ~(uint32_t)HPC_SYMBOL_PURE; /* it writes through its arguments */
     const int32_t node{begin(HPC_TREE_CALL, where, 0, -1, symbol)};
     end(begin(HPC_TREE_NAME, name->source, 0, -1, symbol));
-    for (const auto &a : std::get<std::list<parser::ActualArgSpec>>(c.call.t))
+    for (const auto &a : std::get<std::list<parser::ActualArgSpec>>(c.call.t)) {
+        const auto &u{std::get<parser::ActualArg>(a.t).u};
+        jumps = jumps || std::holds_alternative<parser::AltReturnSpec>(u);
         argument(a, true, true);
+    }
     end(node);
 }
 
@@ -402,6 +406,7 @@ void Walk::function(const semantics::Symbol *symbol, const semantics::Scope *sco
         begin(HPC_TREE_FUNCTION, where, 0, -1, symbol ? t.procedure(*symbol) : -1)};
     block(body, where);
     end(node);
+    distrust_pure(node);
     if (has_jump(t, node) || jumps)
         for (int32_t i = node; i < (int32_t)t.node.size(); i++)
             if (t.node[i].kind == HPC_TREE_NAME && t.node[i].symbol >= 0) {
@@ -474,13 +479,14 @@ void Walk::main_program(const parser::MainProgram &m)
     internal(std::get<std::optional<parser::InternalSubprogramPart>>(m.t));
 }
 
-/* A pure procedure may read variables that it does not list. Where the file assigns one of these,
- * its calls in the file count as unknown. */
-void Walk::distrust_pure()
+/* A pure procedure may read variables of its module. Where the unit assigns a variable from
+ * outside, its calls of pure procedures are unknown. */
+void Walk::distrust_pure(int32_t from)
 {
     bool writes{false};
+    const size_t n{t.node.size()};
     t.outside.resize(t.symbol.size());
-    for (size_t i = 0; i + 1 < t.node.size() && !writes; i++) {
+    for (size_t i = (size_t)from; i + 1 < n && !writes; i++) {
         if (t.node[i].kind != HPC_TREE_ASSIGN) continue;
         size_t k{i + 1};
         while (t.node[k].kind == HPC_TREE_INDEX || t.node[k].kind == HPC_TREE_MEMBER ||
@@ -488,11 +494,24 @@ void Walk::distrust_pure()
             k++;
         writes = t.node[k].symbol >= 0 && t.outside[t.node[k].symbol];
     }
-    if (!writes) return;
     const uint32_t fortran{t.intern("fortran")};
-    for (hpc_symbol &s : t.symbol)
-        if (s.kind == HPC_SYMBOL_FUNCTION && s.scope == fortran)
-            s.flags &= ~(uint32_t)HPC_SYMBOL_PURE;
+    for (size_t i = (size_t)from; i < n && writes; i++) {
+        const int32_t v{t.node[i].symbol};
+        if (v >= 0 && t.symbol[v].kind == HPC_SYMBOL_FUNCTION && t.symbol[v].scope == fortran)
+            t.node[i].symbol = t.impure(v);
+    }
+}
+
+/* With a threadprivate directive in the file, any variable from outside may be one of its. */
+void Walk::mark_threadprivate()
+{
+    std::string text{p.text};
+    for (char &c : text) c = (char)std::tolower((unsigned char)c);
+    if (text.find("threadprivate") == std::string::npos) return;
+    t.outside.resize(t.symbol.size());
+    for (size_t i = 0; i < t.symbol.size(); i++)
+        if (t.outside[i] || (t.symbol[i].flags & HPC_SYMBOL_INTERNAL))
+            t.symbol[i].flags |= HPC_SYMBOL_THREAD;
 }
 
 void Walk::program()
@@ -516,7 +535,7 @@ void Walk::program()
             },
             u.u);
     end(file);
-    distrust_pure();
+    mark_threadprivate();
 }
 
 } // namespace hpc_flang

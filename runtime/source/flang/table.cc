@@ -186,6 +186,24 @@ int32_t Table::function(const std::string &text, uint32_t flags)
     return it->second;
 }
 
+/* An internal procedure and a statement function read variables of their host. */
+static bool is_pure(const Symbol &s)
+{
+    const auto kind{s.owner().kind()};
+    return semantics::IsPureProcedure(s) && !s.test(Symbol::Flag::StmtFunction) &&
+           (kind == semantics::Scope::Kind::Module || kind == semantics::Scope::Kind::Global);
+}
+
+int32_t Table::impure(int32_t procedure)
+{
+    auto [it, added]{impures.try_emplace(procedure, (int32_t)symbol.size())};
+    if (added) {
+        symbol.push_back(symbol[procedure]);
+        symbol.back().flags &= ~(uint32_t)HPC_SYMBOL_PURE;
+    }
+    return it->second;
+}
+
 int32_t Table::procedure(const Symbol &s)
 {
     auto found{symbols.find(&s)};
@@ -195,7 +213,7 @@ int32_t Table::procedure(const Symbol &s)
     r.type = r.node = -1;
     r.name = intern(s.name().ToString());
     r.scope = intern("fortran"); /* it is not the function of that name in C's library */
-    if (semantics::IsPureProcedure(s)) r.flags |= HPC_SYMBOL_PURE;
+    if (is_pure(s)) r.flags |= HPC_SYMBOL_PURE;
     symbol.push_back(r);
     return symbols[&s] = (int32_t)symbol.size() - 1;
 }
