@@ -90,8 +90,10 @@ const hpc_command hpc_cmd_pragma = {
     .summary = "Suggest OpenMP directives, with evidence.",
     .arguments = "FILE... [-- COMPILER FLAGS]",
     .description =
-        "Judges every loop in files of C, C++, CUDA and HIP, with libclang and an analysis of the "
-        "memory that iterations read and write. The verdicts are: `parallel`: proven. "
+        "Judges every loop in files of C, C++, CUDA, HIP and Fortran, with libclang or flang and "
+        "an "
+        "analysis of the memory that iterations read and write. The verdicts are: `parallel`: "
+        "proven. "
         "`conditional`: proven under the assumptions listed, for example that two pointers do not "
         "overlap; each comes with an expression that tests it, if there is one. At most three "
         "have none: a programmer must check them, and --trust records those confirmed. `unsafe`: "
@@ -111,7 +113,8 @@ const hpc_command hpc_cmd_pragma = {
         "generated files (#line).\n\n"
         "Compiler flags come from the nearest compile_commands.json, from the file given with -p, "
         "or from the command line after \"--\". Loops that depend on a missing header are unknown. "
-        "Loops in Fortran and OpenCL are listed as unknown.\n\n"
+        "Loops in OpenCL are listed as unknown, and those in Fortran if hpccoder was built without "
+        "flang.\n\n"
         "`confidence` in JSON is the share of similar loops on which experts did what is proposed: "
         "add a directive, or none. With --rank, a model is asked as well, and the loops that "
         "experts would most probably annotate come first.\n\n"

@@ -87,7 +87,7 @@ static int find_loops(pragma_file *f, pragma_judging *j)
     d.loops.line = (uint32_t)o->at;
     d.loops.trust = j->trust ? trusted : NULL;
     d.loops.user = &x;
-    if (hpc_check_knows(f->d.language)) {
+    if (hpc_tree_knows(f->d.language)) {
         TRY(find_flags(&flags, f, j));
         TRY(open_checker(f, j));
     }

@@ -5,6 +5,7 @@
  * directive keeps it.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "infer/pragma/directives.h"
 
@@ -19,10 +20,12 @@ bool hpc_directive_is_wrong(const hpc_pragma_loop *l)
 /* Advice for "parallel for" only: the evidence names what other kinds of directives lack. */
 const char *hpc_directive_advice(const hpc_pragma_loop *l)
 {
-    static const char plain[] = "#pragma omp parallel for";
+    static const char plain[] = "#pragma omp parallel for", fortran[] = "!$omp parallel do";
     if (!hpc_directive_is_wrong(l)) return NULL;
     if (!l->pragma) return "remove the directive";
-    return strncmp(l->existing, plain, sizeof plain - 1) == 0 ? l->pragma : NULL;
+    const bool is_plain = strncmp(l->existing, plain, sizeof plain - 1) == 0 ||
+                          strncasecmp(l->existing, fortran, sizeof fortran - 1) == 0;
+    return is_plain ? l->pragma : NULL;
 }
 
 /* The nearest loop around it that gets a directive; -1. */

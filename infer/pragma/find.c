@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "infer/pragma/existing.h"
+#include "infer/pragma/fortran.h"
 #include "infer/pragma/memory.h"
 #include "infer/pragma/propose.h"
 #include "infer/pragma/scalar.h"
@@ -290,6 +291,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     TRY(find_all(&f, &p, o));
     for (int64_t k = 0; s.any && k < out->n; k++)
         if (out->item[k].node >= 0) out->item[k].node = s.from[out->item[k].node];
+    if (l == HPC_LANGUAGE_FORTRAN) fortran_limit(out);
     hpc_pragma_weigh(out);
 out:
     splice_release(&s);

@@ -105,6 +105,7 @@ typedef struct hpc_pragma_options {
     uint32_t line;          /* only loops that cover this line; 0: all */
     hpc_pragma_trust trust; /* NULL: nothing is confirmed */
     const void *user;       /* of trust */
+    bool fixed_form;        /* Fortran in fixed form */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
@@ -118,6 +119,9 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
  * `why` is the reason. fixed_form: fixed-form Fortran. */
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o);
+
+/* Fortran: translates the directives that the functions below completed. */
+int hpc_pragma_translate(hpc_pragma_loops *l);
 
 /* Adds an if clause with the guard to the directive of each conditional loop that has one. */
 int hpc_pragma_guard(hpc_pragma_loops *l);
