@@ -15,9 +15,9 @@ typedef struct train_options {
     grid_options ranks;
     prune_options pruned;
     hpc_texts data, validation, set;
-    const char *out, *tokenizer, *model, *init;
+    const char *out, *tokenizer, *model, *init, *plan;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *lora_tokens, *lora_init, *isa, *backend, *trace, *prune_after,
+    const char *lora_targets, *lora_tokens, *lora_init, *isa, *device, *trace, *prune_after,
         *prune_over;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
@@ -48,6 +48,9 @@ int hpc_cmd_train_base(train_options *o, hpc_arena *a);
  * sets o->lora_rank. */
 int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer);
 int hpc_cmd_train_lora_init(train_options *o);
+/* train_plan.c: reads --plan, which the caller frees, and sets the options that it decides; *plan
+ * is NULL without one. */
+int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory
  * for all ranks of a grid; it is collective. */

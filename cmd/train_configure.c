@@ -261,7 +261,7 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->traced = o->trace ? o->trace_steps : 0;
     r->parallel = parallel_of(&o->ranks);
     r->device =
-        (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+        (hpc_device_options){.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     if (r->objective == HPC_OBJECTIVE_PAIRS) TRY(marks_of(&t->marks, t->tokenizer));
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(&r->model, o, vocab));

@@ -128,7 +128,7 @@ static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_valu
     hpc_value operand[] = {HPC_NEW, HPC_NONE, x, w, bias, residual};
     hpc_matmul_attr at = {.trans_b = true, .alpha = 1};
     hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
-    at.int8 = hpc_dtype_get(weights)->quantised;
+    at.int8 = m->serve && hpc_device_layout(m->serve->device, HPC_WEIGHT_PRODUCT, weights).int8;
     at.halves = m->serve && weights == HPC_BF16;
     return hpc_emit(m->p, &hpc_op_matmul, operand, &at);
 }

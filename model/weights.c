@@ -427,9 +427,9 @@ int hpc_weights_note(hpc_buf *out, const hpc_weights *w)
     for (int d = 0; d < HPC_DTYPE_N; d++) {
         const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)d);
         if (seen[d] == 0 || info->held == (hpc_dtype)d) continue;
-        TRY(hpc_buf_printf(out, "%s%lld matrices of %s are held as %s (%s)", out->n ? ", " : "",
-                           (long long)seen[d], info->name, hpc_dtype_get(info->held)->name,
-                           info->lossless ? "the same values" : "nearest values"));
+        TRY(hpc_buf_printf(out, "%s%lld matrices of %s are held as %s (nearest values)",
+                           out->n ? ", " : "", (long long)seen[d], info->name,
+                           hpc_dtype_get(info->held)->name));
     }
 out:
     hpc_free(list);

@@ -41,7 +41,9 @@ typedef struct hpc_trainer_options {
     hpc_grid *grid;         /* borrowed, of shape parallel.grid; NULL: one rank */
     const hpc_masks *masks; /* borrowed: fixed pruning masks; NULL: not pruned */
     hpc_parallel parallel;
-    hpc_anneal_config anneal; /* with step.model.experts.gating HPC_GATING_ANNEAL */
+    const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
+                             the trainer makes a plan from these */
+    hpc_anneal_config anneal;   /* with step.model.experts.gating HPC_GATING_ANNEAL */
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;

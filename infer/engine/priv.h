@@ -41,7 +41,7 @@ typedef struct engine_batch {
 } engine_batch;
 
 int engine_batch_create(engine_batch *b, const engine_model *m);
-void engine_batch_free(engine_batch *b);
+void engine_batch_free(engine_batch *b, const engine_model *m);
 int engine_model_run(engine_model *m, engine_batch *b);
 
 typedef struct running {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,40 @@ static void experts_are_read_where_they_lie(void **state)
         assert_memory_equal(a[0].token, a[k].token, sizeof a->token);
         assert_memory_equal(a[0].logprob, a[k].logprob, sizeof a->logprob);
     }
+}
+
+/* mock:1 has plain weights, which are not multiplied as integers, and activations in bf16. */
+static void a_backend_chooses_layouts_and_activations(void **state)
+{
+    paths p;
+    answer cpu, gpu;
+    hpc_engine *e;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    const hpc_engine_options on_cpu = options_of(p.gguf, NULL),
+                             on_gpu = options_of(p.gguf, "mock:1"),
+                             packed = options_of(p.packed, "mock:1");
+    test_ok(ask(&cpu, &on_cpu));
+    test_ok(ask(&gpu, &on_gpu));
+    assert_int_equal(gpu.n, MADE);
+    assert_true(gpu.logprob[0] != cpu.logprob[0]);
+    assert_true(fabsf(gpu.logprob[0] - cpu.logprob[0]) < 0.05f);
+    test_fails(hpc_engine_open(&e, &packed), HPC_E_UNSUPPORTED,
+               "packed files are for the CPU; on device mock, use the model");
+}
+
+static void a_model_that_does_not_fit_is_answered_with_what_would(void **state)
+{
+    paths p;
+    hpc_engine *e;
+    const hpc_model_config c = config_of(48, 512, 32, 32);
+    make_files(&p, state, &c);
+    hpc_engine_options o = options_of(p.gguf, NULL);
+    o.cache_tokens = 1LL << 31; /* 256 TiB, more than there are addresses */
+    o.cache = HPC_F32;
+    test_fails(hpc_engine_open(&e, &o), HPC_E_NOMEM,
+               "device cpu cannot hold weights of 36 MiB (19 MiB with --weights q4_K) and a "
+               "key-value cache of 268435456 MiB");
 }
 
 static hpc_engine_facts facts_of(const char *model, const char *backend)
@@ -384,6 +419,8 @@ int main(void)
         TEST(so_is_one_of_134_million),
         TEST(answers_are_those_of_the_model),
         TEST(another_type_is_refused),
+        TEST(a_backend_chooses_layouts_and_activations),
+        TEST(a_model_that_does_not_fit_is_answered_with_what_would),
         TEST(open_files_are_taken),
         TEST(an_engine_says_what_it_is),
         TEST(experts_are_read_where_they_lie),

@@ -37,9 +37,10 @@ static void gathers(void **state)
     static const struct {
         hpc_dtype d;
         int64_t cols;
-    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F16, COLS},
-                 {HPC_F32, 1},    {HPC_Q8_0, 320},  {HPC_Q4_0, 320},
-                 {HPC_Q4_K, 512}, {HPC_Q5_K, 512},  {HPC_Q6_K, 512}};
+    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F16, COLS},   {HPC_F32, 1},
+                 {HPC_Q8_0, 320}, {HPC_Q4_0, 320},  {HPC_Q4_K, 512},   {HPC_Q5_K, 512},
+                 {HPC_Q6_K, 512}, {HPC_Q4_1, 320},  {HPC_Q5_0, 320},   {HPC_Q5_1, 320},
+                 {HPC_Q2_K, 512}, {HPC_Q3_K, 512},  {HPC_IQ4_NL, 320}, {HPC_IQ4_XS, 512}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (int ragged = 0; ragged < 2; ragged++) {
             hpc_test_case c;
@@ -56,9 +57,10 @@ static void gathers_from_panels(void **state)
     static const struct {
         hpc_dtype d;
         int64_t cols;
-    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F32, 1},
-                 {HPC_F16, 300},  {HPC_Q8_0, 320},  {HPC_Q4_0, 320},
-                 {HPC_Q4_K, 512}, {HPC_Q5_K, 512},  {HPC_Q6_K, 512}};
+    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F32, 1},      {HPC_F16, 300},
+                 {HPC_Q8_0, 320}, {HPC_Q4_0, 320},  {HPC_Q4_K, 512},   {HPC_Q5_K, 512},
+                 {HPC_Q6_K, 512}, {HPC_Q4_1, 320},  {HPC_Q5_0, 320},   {HPC_Q5_1, 320},
+                 {HPC_Q2_K, 512}, {HPC_Q3_K, 512},  {HPC_IQ4_NL, 320}, {HPC_IQ4_XS, 512}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (int ragged = 0; ragged < 2; ragged++) {
             hpc_test_case c;

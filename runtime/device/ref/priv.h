@@ -120,5 +120,12 @@ int hpc_ref_tile(hpc_plan *p, int workers, const hpc_tile_args *a);
 int hpc_ref_bundle(hpc_plan *p, int workers, const hpc_bundle_args *a);
 /* eigh.c */
 int hpc_ref_eigh(hpc_plan *p, int workers, const hpc_eigh_args *a);
+/* graph.c */
+int hpc_ref_graph_edge(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+int hpc_ref_graph_merge(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+int hpc_ref_graph_reduce(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+int hpc_ref_graph_scale(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+int hpc_ref_graph_softmax(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+int hpc_ref_graph_softmax_grad(hpc_plan *p, int workers, const hpc_graph_softmax_grad_args *a);
 
 #endif

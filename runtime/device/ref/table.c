@@ -57,4 +57,10 @@ const hpc_kernels hpc_ref_kernels = {
     .tile = hpc_ref_tile,
     .bundle = hpc_ref_bundle,
     .eigh = hpc_ref_eigh,
+    .graph_edge = hpc_ref_graph_edge,
+    .graph_merge = hpc_ref_graph_merge,
+    .graph_reduce = hpc_ref_graph_reduce,
+    .graph_scale = hpc_ref_graph_scale,
+    .graph_softmax = hpc_ref_graph_softmax,
+    .graph_softmax_grad = hpc_ref_graph_softmax_grad,
 };

@@ -339,6 +339,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (panel && hpc_dtype_get((hpc_dtype)b.dtype)->quantised)
         return HPC_ISA(cpu_matmul_bytes)(p, workers, a);
     if (panel) b.pack = HPC_PLAIN;
+    if (a->attr.int8) return refuse("takes int8 products of block formats in panels only");
     if (bytes && check_bytes(a) < 0) return HPC_E_UNSUPPORTED;
     unsigned takes = bytes              ? TAKES_I8
                      : !a->attr.trans_b ? TAKES_REAL

@@ -47,4 +47,10 @@ const hpc_kernels HPC_ISA(hpc_cpu_kernels) = {
     .tile = HPC_WIDTH(cpu_tile),
     .bundle = HPC_WIDTH(cpu_bundle),
     .eigh = HPC_WIDTH(cpu_eigh),
+    .graph_edge = HPC_WIDTH(cpu_graph_edge),
+    .graph_merge = HPC_WIDTH(cpu_graph_merge),
+    .graph_reduce = HPC_WIDTH(cpu_graph_reduce),
+    .graph_scale = HPC_WIDTH(cpu_graph_scale),
+    .graph_softmax = HPC_WIDTH(cpu_graph_softmax),
+    .graph_softmax_grad = HPC_WIDTH(cpu_graph_softmax_grad),
 };
