@@ -47,7 +47,7 @@ typedef struct hpc_model_io {
     hpc_value loss;         /* f32[T], [S] or [S/2], kept; NONE with `logits` */
     hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless requested */
     hpc_value anneal;       /* f32[2]: temperature and threshold of ANNEAL; else NONE */
-    hpc_value aux;          /* [T,1]: auxiliary losses; NONE: no experts, or none is wanted */
+    hpc_value aux;     /* [T,1]: auxiliary losses; NONE: without experts, or with factors of 0 */
     hpc_value active;  /* scalar, kept: experts per token, summed over layers; NONE: no experts */
     hpc_value dropped; /* scalar, kept: slots without capacity, summed over layers; or NONE */
 } hpc_model_io;

@@ -23,7 +23,7 @@ static inline int64_t model_tensor_n(const hpc_model_tensor *t)
 }
 /* The type of its value in a program: of rank 3 if it is a batch. */
 hpc_type model_tensor_type(const hpc_model_tensor *t, hpc_dtype dtype);
-/* Matrix e of a batch, or t itself if it is none. */
+/* Matrix e of a batch; t itself if it is a single matrix. */
 hpc_model_tensor model_tensor_entry(const hpc_model_tensor *t, int64_t e);
 static inline int64_t model_tensor_entries(const hpc_model_tensor *t)
 {

@@ -237,7 +237,7 @@ static void sums_by_group(void **state)
     }
 }
 
-/* Blocks in panels and as they lie in files give the bits of matmul, which has a batch entry for
+/* Blocks in panels and plain blocks give the bits of matmul, which has a batch entry for
  * each group. */
 static void blocks_by_group(const char *isa, hpc_dtype type)
 {
@@ -292,39 +292,6 @@ static void blocks_need_no_panels(void **state)
         for (int k = 0; k < 5; k++) blocks_by_group(*isa, types[k]);
 }
 
-/* ---- a layer --------------------------------------------------------------------------- */
-
-/* Tokens through their experts, with a bias each, and back: all gradients. */
-static void layers_have_gradients(void **state)
-{
-    enum { N = 9, H = 6, F = 5 };
-    for (int cap = 0; cap < 4; cap += 3) {
-        hpc_test_case c;
-        hpc_test_case_begin(&c, state, "layer of experts, capacity %d", cap);
-        hpc_value x = hpc_test_input(&c, test_type(HPC_F64, N, H), 1);
-        hpc_value w1 = hpc_test_state(&c, test_type(HPC_F64, E, F, H), 1, true);
-        hpc_value w2 = hpc_test_state(&c, test_type(HPC_F64, E, F, H), 1, true);
-        hpc_value bias = hpc_test_state(&c, test_type(HPC_F64, E, F), 1, true);
-        hpc_gate_io io = {.logits = hpc_test_input(&c, test_type(HPC_F64, N, E), 2),
-                          .bias = HPC_NONE,
-                          .anneal = HPC_NONE,
-                          .step = HPC_NONE,
-                          .base = HPC_NONE};
-        hpc_value weight = hpc_gate(c.p, &io, (hpc_gate_attr){.k = K, .normalise = true});
-        hpc_dispatched d = hpc_dispatch(c.p, io.expert, (hpc_dispatch_attr){E, cap});
-        hpc_value rows = hpc_gather(c.p, x, d.token);
-        hpc_value h =
-            hpc_grouped(c.p, HPC_NEW, rows, w1, d.start, (hpc_grouped_attr){.trans_b = true});
-        h = hpc_binary(c.p, HPC_ADD, h, hpc_gather(c.p, bias, d.group));
-        h = hpc_activate(c.p, h, HPC_SILU);
-        h = hpc_grouped(c.p, HPC_NEW, h, w2, d.start, (hpc_grouped_attr){0});
-        hpc_value column = hpc_view(c.p, weight, 3, (int64_t[]){N, K, 1});
-        h = hpc_binary(c.p, HPC_MUL, h, hpc_gather(c.p, column, d.slot));
-        hpc_test_want(&c, hpc_scatter_to(c.p, h, d.token, x), HPC_TEST_EXACT);
-        hpc_test_gradient_check(&c);
-    }
-}
-
 static int open_bench(void **state)
 {
     return hpc_test_bench_open(state, "expert");
@@ -343,7 +310,6 @@ int main(void)
         cmocka_unit_test(products_by_group),
         cmocka_unit_test(sums_by_group),
         cmocka_unit_test(blocks_need_no_panels),
-        cmocka_unit_test(layers_have_gradients),
         cmocka_unit_test(hpc_test_bench_covers),
     };
     return cmocka_run_group_tests_name("ops/expert", tests, open_bench, hpc_test_bench_close);

@@ -336,6 +336,37 @@ static void routed(void **state)
     hpc_test_gradient_check(&c);
 }
 
+/* Tokens through their experts, with a bias each, and back: all gradients. */
+static void layers_of_experts(void **state)
+{
+    enum { TOKENS = 9, EXPERTS = 7, CHOICES = 3, WIDTH = 6, FFN = 5 };
+    for (int cap = 0; cap < 4; cap += 3) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "layer of experts, capacity %d", cap);
+        hpc_value x = hpc_test_input(&c, test_type(HPC_F64, TOKENS, WIDTH), 1);
+        hpc_value w1 = hpc_test_state(&c, test_type(HPC_F64, EXPERTS, FFN, WIDTH), 1, true);
+        hpc_value w2 = hpc_test_state(&c, test_type(HPC_F64, EXPERTS, FFN, WIDTH), 1, true);
+        hpc_value bias = hpc_test_state(&c, test_type(HPC_F64, EXPERTS, FFN), 1, true);
+        hpc_gate_io io = {.logits = hpc_test_input(&c, test_type(HPC_F64, TOKENS, EXPERTS), 2),
+                          .bias = HPC_NONE,
+                          .anneal = HPC_NONE,
+                          .step = HPC_NONE,
+                          .base = HPC_NONE};
+        hpc_value weight = hpc_gate(c.p, &io, (hpc_gate_attr){.k = CHOICES, .normalise = true});
+        hpc_dispatched d = hpc_dispatch(c.p, io.expert, (hpc_dispatch_attr){EXPERTS, cap});
+        hpc_value rows = hpc_gather(c.p, x, d.token);
+        hpc_value h =
+            hpc_grouped(c.p, HPC_NEW, rows, w1, d.start, (hpc_grouped_attr){.trans_b = true});
+        h = hpc_binary(c.p, HPC_ADD, h, hpc_gather(c.p, bias, d.group));
+        h = hpc_activate(c.p, h, HPC_SILU);
+        h = hpc_grouped(c.p, HPC_NEW, h, w2, d.start, (hpc_grouped_attr){0});
+        hpc_value column = hpc_view(c.p, weight, 3, (int64_t[]){TOKENS, CHOICES, 1});
+        h = hpc_binary(c.p, HPC_MUL, h, hpc_gather(c.p, column, d.slot));
+        hpc_test_want(&c, hpc_scatter_to(c.p, h, d.token, x), HPC_TEST_EXACT);
+        hpc_test_gradient_check(&c);
+    }
+}
+
 static void losses(void **state)
 {
     static const int32_t target[T] = {3, 0, -1, 12, 5, 5, -9, 1, 12, 2, 3};
@@ -509,6 +540,7 @@ int main(void)
         cmocka_unit_test(reductions),
         cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(routed),
+        cmocka_unit_test(layers_of_experts),
         cmocka_unit_test(losses),
         cmocka_unit_test(graph_reductions),
         cmocka_unit_test(segment_reductions),

@@ -1,6 +1,6 @@
 /*
  * expert.c: the gate of a mixture of experts, and tokens sorted by expert. Rows of the gate are
- * computed in double (device/gate.c): they are few beside the products.
+ * computed in double (device/gate.c): the products take far longer.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
