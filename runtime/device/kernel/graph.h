@@ -22,8 +22,8 @@ extern "C" {
 
 /* clang-format off */
 /* y[v] = sum or maximum, over the edges k of v, of w[edge[k]] x[index[k]]; y [V,F], x [U,F].
- * index absent: x [E,F] has a row for each edge. edge absent: k itself. w (SUM, with index): [E], or
- * [E,H] with one number for each of H heads of F / H columns. No edges: 0.
+ * index absent: x [E,F] has a row for each edge. edge absent: k itself. w (SUM, with index): [E],
+ * or [E,H] with one number for each of H heads of F / H columns. No edges: 0.
  * arg [V,F] i32 (MAX): the first edge[k] that gives the maximum, -1 without edges.
  * pick [U,F] i32 (SUM, with edge): the term of edge[k] counts only where pick[index[k]] is edge[k].
  * y ACC; with MAX together with arg: y and arg then keep what is larger (arg -1: nothing yet). */

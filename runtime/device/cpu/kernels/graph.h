@@ -3,9 +3,9 @@
  * length, so that a vertex with many edges is worked on by many workers.
  *
  * The path consumes the edges of vertex 0, then vertex 0 itself, and so on: V + E steps. Blocks
- * follow from the graph alone, and so do the partial results of a vertex that several blocks share:
- * each block keeps those of the vertex that it begins within (its head) and of the one that it ends
- * within (its tail). A vertex's result is the tails before its end, in order, then the head.
+ * follow from the graph alone. A block keeps two partial results: its head, of the vertex that it
+ * begins within, and its tail, of the vertex that it ends within. The result of a vertex that
+ * several blocks share is the tails before its end, in order, then the head.
  */
 #ifndef HPC_CPU_GRAPH_H
 #define HPC_CPU_GRAPH_H
