@@ -70,13 +70,13 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 # ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
 MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
 SHARED := peer spm mpi nccl microhttpd
-PARTS_device := cpu ref mock
+PARTS_device := cpu ref mock cuda
 PARTS_program := op run prove
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
 module = SRC_$(1) := $(call sources,$(1),$(2))$(if $(call sources,$(1),$(2)),$(eval ROOMS += $(1)))
 $(foreach m,$(MODULES),$(eval $(call module,$(word 1,$(subst :, ,$(m))),$(word 2,$(subst :, ,$(m))))))
 shared_of = $(foreach s,$(1),$(eval SRC_$(notdir $(s)) := $(wildcard $(s)/*.c)))
-$(call shared_of,$(addprefix runtime/,device/peer source/clang link/mpi link/nccl) infer/serve/microhttpd)
+$(call shared_of,$(addprefix runtime/,device/peer source/clang source/flang link/mpi link/nccl) infer/serve/microhttpd)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
@@ -89,7 +89,8 @@ OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
-OPENED := $(foreach s,$(SHARED) clang,$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s)$(if $(filter $(SHARED),$(s)),.so))))
+OPENED := $(foreach s,$(SHARED) clang flang,$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s)$(if $(filter $(SHARED),$(s)),.so))))
+include runtime/device/cuda/cuda.mk
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -102,7 +103,7 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(OPENED) $(DOCS) ## build: build everything that this machine can build
+all: $(LIBS) $(PROGRAM) $(OPENED) $(CUDA_SHIM) $(DOCS) ## build: build everything that this machine can build
 objects: $(OBJECTS) ## build: compile the product and link nothing, for another architecture
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.
@@ -148,6 +149,19 @@ $(call obj,$(SRC_clang)): INCLUDES := $(FLAGS_clang)
 $(B)/hpccoder-clang: $(call obj,$(SRC_clang)) $(B)/libhpc-source.a $(B)/libhpc-base.a
 	$(call say,LINK)
 	$(Q)$(LINKER) $^ $(LIBS_clang) $(LIBRARIES) -o $@
+# The headers of flang take half a minute to compile, so its files are one unit.
+UNITS_flang := $(wildcard runtime/source/flang/*.cc)
+$(B)/runtime/source/flang/all.cc: $(UNITS_flang)
+	$(Q)mkdir -p $(@D) && printf '#include "%s"\n' $^ >$@
+$(B)/runtime/source/flang/all.o: $(B)/runtime/source/flang/all.cc $(B)/FLAGS $(B)/config.mk
+	$(call say,CXX)
+	$(Q)$(COMPILE_CXX) $(FLAGS_flang) -I. -I$(B) -MMD -MP -c $< -o $@
+$(B)/runtime/source/flang/all.o: CFLAGS_release := -O1
+$(B)/runtime/source/flang/all.o: CFLAGS_asan := -O1
+$(B)/runtime/source/flang/all.o: CFLAGS_tsan := -O1
+$(B)/hpccoder-flang: $(call obj,$(SRC_flang)) $(B)/runtime/source/flang/all.o $(B)/libhpc-source.a $(B)/libhpc-base.a
+	$(call say,LINK)
+	$(Q)$(CXX) $(CFLAGS_$(VARIANT)) -pthread $(LDFLAGS) -s -Wl,--gc-sections $^ $(LIBS_flang) $(LIBRARIES) -o $@
 $(B)/infer/verify/tools.o: $(wildcard infer/verify/witness/*)
 
 $(B)/%.o: %.cc $(B)/FLAGS

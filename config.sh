@@ -5,7 +5,7 @@
 #   config.sh DIR                compile and link a probe for each library, write DIR/config.h
 #                                (macros that are always 0 or 1, and versions) and DIR/config.mk
 #   config.sh --none DIR         the same for a machine of which nothing is known
-#   config.sh --install GROUP... install the missing packages of build, peer, check, lint, docs, oracle
+#   config.sh --install GROUP... install the missing packages of build, peer, check, lint, docs, oracle, fortran
 #
 # It does not choose compiler flags (the Makefile does) and asks nothing. CC names the compiler;
 # CUDA=auto|0|1 says whether CUDA is wanted: an unmet 1 is an error.
@@ -27,7 +27,8 @@ packages_of() {
         libc6-dev-arm64-cross ;;
     docs) echo cmark-gfm python3 git curl ;; # the rendered documentation and its check
     oracle) echo python3 clang libomp-dev ;; # of tests/pragma/oracle.py
-    *) die "unknown group of packages '$1': use build, peer, check, lint, docs or oracle" ;;
+    fortran) echo libflang-19-dev llvm-19-dev gfortran ;; # 1.3 GB: `pragma` for Fortran, and its tests
+    *) die "unknown group of packages '$1': use build, peer, check, lint, docs, oracle or fortran" ;;
     esac
 }
 
@@ -45,6 +46,7 @@ utf8proc  required  2.5.0  libutf8proc-dev
 xxhash    required  0.8.0  libxxhash-dev
 spm       optional  0.1.96 libsentencepiece-dev
 clang     optional  19     libclang-19-dev
+flang     optional  19     libflang-19-dev,llvm-19-dev
 mpi       optional  3.0    libopenmpi-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
@@ -103,6 +105,13 @@ probe_of() {
         call='CXIndexOptions o = {sizeof o}; o.StorePreamblesInMemory = 1;
             return clang_createIndexWithOptions(&o) == 0;'
         ;;
+    flang) # C++, in a program of its own; the packages libflang-19-dev and llvm-19-dev
+        home=${LLVM_HOME:-/usr/lib/llvm-19}
+        flags="-fno-rtti -DFLANG_LITTLE_ENDIAN=1 -DHPC_FLANG_MODULES=$home/include/flang -isystem $home/include"
+        headers='flang/Common/idioms.h' language='-x c++ -std=c++17'
+        libs="-L$home/lib -lFortranSemantics -lFortranParser -lFortranEvaluate -lFortranDecimal -lFortranCommon -lLLVM-19"
+        call='Fortran::common::die("%s", ""); return 0;'
+        ;;
     mpi) # in a shared object of its own; CC stays what it is, so flags alone are asked for
         shown=$(${MPICC:-mpicc} -show 2>/dev/null || pkg-config --cflags --libs ompi-c 2>/dev/null)
         flags=$(words_of "$shown" '-[ID].*' | sed 's/-I/-isystem /g') headers='mpi.h'
@@ -125,7 +134,7 @@ probe_of() {
     cuda)
         home=${CUDA_HOME:-/usr/local/cuda}
         flags=-I$home/include headers='cuda_runtime_api.h' version='CUDART_VERSION'
-        libs="-L$home/lib64 -lcudart"
+        libs="-L$home/lib64 -lcudart_static -lpthread -lrt -ldl"
         call='int n; return cudaGetDeviceCount(&n) == cudaErrorInvalidValue;'
         ;;
     nccl) # with CUDA, in a shared object of its own
@@ -182,6 +191,10 @@ probe_library() { # name minimum
     found=$(version_found)
     if [ -n "$found" ] && ! at_least "$found" "$2"; then
         why="version $found is older than $2"
+        return
+    fi
+    if [ "$1" = cuda ] && ! "$home/bin/nvcc" --version >"$probe.log" 2>&1; then
+        why="no compiler $home/bin/nvcc"
         return
     fi
     have=1
@@ -246,8 +259,9 @@ configure_one() {
     if [ "$have" = 1 ]; then
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
+        cuda) echo "CUDA_HOME_FOUND := $home" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
-        clang | mpi | nccl | microhttpd)
+        clang | flang | mpi | nccl | microhttpd)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"
             ;;
         esac

@@ -18,7 +18,8 @@
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERNAL = 3 };
 
 extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step,
-    hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_report;
+    hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_bench_graph,
+    hpc_cmd_report;
 extern const hpc_command hpc_cmd_eval_perplexity, hpc_cmd_eval_complete, hpc_cmd_eval_pareval,
     hpc_cmd_eval_perf, hpc_cmd_eval_pragma;
 extern const hpc_command hpc_cmd_plan_check, hpc_cmd_plan_simulate;

@@ -15,10 +15,13 @@ int hpc_cmd_open_checker(hpc_checker **out)
 int hpc_cmd_open_checker_within(hpc_checker **out, double seconds)
 {
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    char program[PATH_MAX];
+    char program[PATH_MAX], fortran[PATH_MAX];
     int rc = hpc_cmd_find(program, "hpccoder-clang");
     if (rc < 0) return rc;
+    rc = hpc_cmd_find(fortran, "hpccoder-flang");
+    if (rc < 0) return rc;
     if (program[0]) o.program = program;
+    if (fortran[0]) o.fortran = fortran;
     o.open_seconds = seconds;
     return hpc_checker_open(out, &o);
 }

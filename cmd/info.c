@@ -32,12 +32,14 @@ enum { FACT_N = sizeof facts / sizeof *facts };
  * checker of code. */
 typedef struct feature {
     const char *name;
-    const char *object, *program; /* at most one; neither: the checker */
+    const char *object, *program; /* at most one; neither: the checker. An object without ".so" is
+                                     a program next to this one */
     const char *package;          /* Debian's, to build the object or to run the program */
 } feature;
 
 static const feature features[] = {
     {"pragma and code checks", NULL, NULL, NULL},
+    {"pragma for Fortran", "hpccoder-flang", NULL, "libflang-19-dev and llvm-19-dev"},
     {"tokenizer train", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
     {"train with mpirun", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
     {"baselines of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
@@ -126,8 +128,9 @@ static void put_object(hpc_table *t, const feature *f)
                        f->package);
         return;
     }
-    void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    const char *error = object ? NULL : dlerror();
+    const bool is_program = !strstr(f->object, ".so");
+    void *object = is_program ? NULL : dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    const char *error = object || is_program ? NULL : dlerror();
     if (object) dlclose(object);
     if (error)
         hpc_table_cell(t, "no: %s; install %s", error, f->package);

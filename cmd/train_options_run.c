@@ -9,6 +9,12 @@
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
 const hpc_option hpc_cmd_train_run_options[] = {
+    {.name = "plan",
+     .kind = HPC_TEXT,
+     .offset = offsetof(train_options, plan),
+     .argument = "FILE",
+     .help = "Plan from `hpccoder plan show --json`: decides the grid, its passes, --recompute and "
+             "--accumulate."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, dtype),

@@ -9,8 +9,9 @@
 static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, hpc_weight_role role)
 {
     hpc_dtype d = m->serve->dtype(t, m->serve->user);
-    hpc_type type = hpc_type_of(d, t->rank, t->extent);
-    type.pack = hpc_device_layout(m->serve->device, role, d).pack;
+    hpc_type type = model_tensor_type(t, d);
+    bool plain = t->batch > 0 && m->serve->plain && m->serve->plain(t, m->serve->user);
+    type.pack = plain ? HPC_PLAIN : hpc_device_layout(m->serve->device, role, d).pack;
     return type;
 }
 
@@ -160,15 +161,15 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
 
 hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d)
 {
+    if (t->part == HPC_PART_ROUTER || t->part == HPC_PART_SHARED_SCALE) return HPC_F32;
     return t->role != HPC_ROLE_MATRIX && (d == HPC_Q4_0 || d == HPC_Q4_K) ? HPC_Q8_0 : d;
 }
 
-int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
+/* Packs matrix e of the value. */
+static int pack_matrix(char *bytes, const hpc_type *type, const float *from, int64_t n, int64_t k)
 {
     hpc_dtype d = (hpc_dtype)type->dtype;
     const hpc_dtype_info *info = hpc_dtype_get(d);
-    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
-    int64_t n = type->rank > 1 ? type->extent[0] : 1;
     if (type->pack == HPC_PLAIN) {
         hpc_from_f32(bytes, d, from, n * k);
         return HPC_OK;
@@ -179,4 +180,17 @@ int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
     hpc_panel16(bytes, plain, d, n, k);
     hpc_free(plain);
     return HPC_OK;
+}
+
+int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
+{
+    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
+    int64_t n = type->rank > 1 ? type->extent[type->rank - 2] : 1;
+    int64_t batch = type->rank > 2 ? type->extent[0] : 1;
+    int rc = HPC_OK;
+    for (int64_t e = 0; e < batch; e++)
+        TRY(pack_matrix((char *)bytes + (size_t)e * (hpc_type_bytes(type) / (size_t)batch), type,
+                        from + e * n * k, n, k));
+out:
+    return rc;
 }

@@ -24,6 +24,8 @@ typedef struct hpc_serve_emission {
      * chooses the layouts of matrices of products and of tables that are only gathered from.
      * Activations, norms and biases have the configuration's type. */
     hpc_dtype (*dtype)(const hpc_model_tensor *t, const void *user);
+    /* True: the matrices of experts are plain rows, as in a file; NULL: all are in panels. */
+    bool (*plain)(const hpc_model_tensor *t, const void *user);
     const void *user;
     const hpc_device *device; /* NULL: layouts of the CPU */
 } hpc_serve_emission;
@@ -63,12 +65,15 @@ hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_
  * scale of a block is not finite. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t);
+/* The matrices of all experts, if the file has them in this type, one after the other: then they
+ * can be lent to a program as plain rows. NULL otherwise. */
+const void *hpc_serve_mapped(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype dtype);
 /* Writes c's rotary frequencies to the state of e, which runs p; does nothing with learned
  * positions. */
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c);
 /* Writes all parameters and the rotary frequencies to the state of e, which runs p. If the device
  * shares the host's memory, all its workers write in place; otherwise parameters are copied one at
- * a time. Drops file pages that have been read. */
+ * a time. Drops file pages that have been read. Skips lent state. */
 int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const hpc_weights *w,
                    const hpc_model_config *c);
 

@@ -59,7 +59,7 @@ static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 
 static int64_t elements(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return hpc_model_tensor_n(t);
 }
 
 /* Plain bytes of a tensor whose first numbers are drawn and then repeated, in whole rows. */

@@ -17,6 +17,15 @@ static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
     return m->packed ? hpc_packed_dtype(m->packed, t) : hpc_serve_choose(m->from, t, m->weights);
 }
 
+/* Matrices of experts stay in the file if it has them as the device's kernels take them: memory
+ * then holds only the experts that are used. */
+static bool is_plain(const hpc_model_tensor *t, const void *user)
+{
+    const engine_model *m = user;
+
+    return m->maps && hpc_serve_mapped(m->from, t, type_of(t, m)) != NULL;
+}
+
 static void choose_shape(engine_model *m, const hpc_engine_options *o)
 {
     int64_t longest = (m->c.positions + ENGINE_PAGE - 1) / ENGINE_PAGE;
@@ -30,6 +39,7 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
                                     .sequence_pages = pages < longest ? pages : longest,
                                     .cache = o->cache,
                                     .dtype = type_of,
+                                    .plain = m->packed ? NULL : is_plain,
                                     .user = m,
                                     .device = m->d};
     m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
@@ -131,11 +141,44 @@ static int explain_memory(const engine_model *m, int rc)
                            hpc_device_about(m->d).backend, weights / mib, choice, cache / mib);
 }
 
+/* Lends what the file has in the types of the program; *lent: the number of these states. */
+static int lend_mapped(hpc_lent **list, int64_t *lent, const engine_model *m)
+{
+    hpc_model_tensor *all = NULL;
+    int64_t n = 0;
+    int rc;
+
+    TRY(hpc_model_tensors(&all, &n, &m->c));
+    *list = hpc_alloc((size_t)n, sizeof **list);
+    if (!*list) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < n; k++) {
+        hpc_value v = hpc_program_find(m->p, all[k].name);
+        const hpc_type *type = &m->p->value[v].type;
+        if (type->rank != 3 || type->pack != HPC_PLAIN) continue;
+        (*list)[(*lent)++] =
+            (hpc_lent){.state = v,
+                       .data = hpc_serve_mapped(m->from, &all[k], (hpc_dtype)type->dtype),
+                       .bytes = hpc_type_bytes(type)};
+    }
+out:
+    hpc_free(all);
+    return rc;
+}
+
 static int open_stored(engine_model *m)
 {
-    int rc = hpc_exec_open(&m->e, m->p, m->d, NULL, NULL);
+    hpc_exec_options o = {0};
+    hpc_lent *list = NULL;
+    int rc = HPC_OK;
 
-    return rc < 0 ? rc : hpc_serve_load(m->e, m->p, m->d, m->from, &m->c);
+    if (m->maps) TRY(lend_mapped(&list, &o.lent_n, m));
+    o.lent = list;
+    m->maps = o.lent_n > 0;
+    TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, &o));
+    TRY(hpc_serve_load(m->e, m->p, m->d, m->from, &m->c));
+out:
+    hpc_free(list);
+    return rc;
 }
 
 int engine_model_open(engine_model *m, const hpc_engine_options *o)
@@ -147,6 +190,7 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
     TRY(hpc_device_open(&m->d, &device));
     if (m->packed) TRY(check_packed(m));
     m->c.dtype = hpc_device_about(m->d).activations; /* whatever weights are stored as */
+    m->maps = hpc_device_about(m->d).host_memory;
     choose_shape(m, o);
     m->p = hpc_program_create();
     if (!m->p) TRY(HPC_E_NOMEM);
@@ -154,9 +198,11 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
     TRY(m->packed ? open_packed(m) : open_stored(m));
 out:
     rc = explain_memory(m, rc);
-    hpc_weights_close(m->from);
-    m->from = NULL;
-    if (!m->packed) {
+    if (!m->maps || rc < 0) {
+        hpc_weights_close(m->from);
+        m->from = NULL;
+    }
+    if (!m->packed && !m->maps) {
         hpc_model_files_close(m->own);
         m->own = NULL;
     }
@@ -168,6 +214,7 @@ void engine_model_close(engine_model *m)
     hpc_exec_close(m->e);
     hpc_device_close(m->d);
     hpc_program_free(m->p);
+    hpc_weights_close(m->from);
     hpc_model_files_close(m->own);
     hpc_buf_release(&m->note);
 }

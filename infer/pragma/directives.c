@@ -24,12 +24,17 @@ out:
     return rc;
 }
 
+static bool is_fixed_form(const hpc_directive_file *f)
+{
+    return f->language == HPC_LANGUAGE_FORTRAN &&
+           hpc_language_fixed_form(f->path, f->text.data, f->text.n);
+}
+
 /* Without a syntax tree the loops are listed with the reason. */
 static int list(hpc_directive_file *f, const hpc_pragma_options *o)
 {
-    bool fixed = f->language == HPC_LANGUAGE_FORTRAN &&
-                 hpc_language_fixed_form(f->path, f->text.data, f->text.n);
-    return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, fixed, f->untyped, o);
+    return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, is_fixed_form(f),
+                           f->untyped, o);
 }
 
 static int keep_errors(hpc_directive_file *f, const hpc_tree *t)
@@ -47,11 +52,14 @@ static int keep_errors(hpc_directive_file *f, const hpc_tree *t)
 
 static int analyse(hpc_directive_file *f, const hpc_tree *tree, const hpc_directive_options *o)
 {
+    hpc_pragma_options loops = o->loops;
     int rc;
-    TRY(hpc_pragma_find(&f->loops, tree, f->text.data, f->text.n, f->language, &o->loops));
+    loops.fixed_form = is_fixed_form(f);
+    TRY(hpc_pragma_find(&f->loops, tree, f->text.data, f->text.n, f->language, &loops));
     if (o->ask) TRY(o->ask(f, tree, o->user));
     if (!o->loops.target) TRY(hpc_pragma_limit(&f->loops));
     if (o->guard) TRY(hpc_pragma_guard(&f->loops));
+    if (f->language == HPC_LANGUAGE_FORTRAN) TRY(hpc_pragma_translate(&f->loops));
     if (o->verify) TRY(o->verify(f, tree, o->user));
     hpc_pragma_weigh(&f->loops);
     rc = keep_errors(f, tree);
@@ -63,9 +71,8 @@ static int find_loops(hpc_directive_file *f, hpc_checker *checker, const hpc_dir
 {
     hpc_tree tree = {0};
     int rc = HPC_E_UNSUPPORTED;
-    if (!hpc_check_knows(f->language)) {
-        f->untyped = hpc_arena_text(f->arena, "%s is not analysed, only C, C++, CUDA and HIP are",
-                                    f->language == HPC_LANGUAGE_FORTRAN ? "Fortran" : "OpenCL");
+    if (!hpc_tree_knows(f->language)) {
+        f->untyped = "OpenCL is not analysed, only C, C++, CUDA, HIP and Fortran are";
     } else if (!f->untyped) {
         rc = read_tree(&tree, f, checker, o->flags);
         if (rc == HPC_E_UNSUPPORTED)

@@ -57,6 +57,20 @@ static bool is_constexpr(const directives *d, const hpc_loop *x)
     return false;
 }
 
+/* A label, a name or another statement before the loop, and DO CONCURRENT. */
+static void find_fixed_fortran(hpc_pragma_loop *l, const directives *d)
+{
+    static const char concurrent[] = "concurrent";
+    size_t begin = l->at, k = l->at, n = 0;
+    while (begin > 0 && strchr(" \t", d->text[begin - 1])) begin--;
+    if (begin > 0 && d->text[begin - 1] != '\n')
+        l->fixed = "a label or a statement stands before it on its line";
+    for (k += 2; d->text[k] == ' '; k++) continue;
+    while (n < sizeof concurrent - 1 && (d->text[k + n] | 32) == concurrent[n]) n++;
+    if (n == sizeof concurrent - 1)
+        l->fixed = "do concurrent states by itself that its iterations are independent";
+}
+
 static int find_fixed(hpc_pragma_loop *l, const directives *d, int64_t loop, hpc_arena *a)
 {
     if (loop < 0) {
@@ -68,6 +82,7 @@ static int find_fixed(hpc_pragma_loop *l, const directives *d, int64_t loop, hpc
     if (!why) return HPC_E_NOMEM;
     if (*why) l->fixed = why;
     if (is_constexpr(d, x)) l->fixed = "its function is constexpr";
+    if (d->language == HPC_LANGUAGE_FORTRAN) find_fixed_fortran(l, d);
     return HPC_OK;
 }
 
@@ -190,7 +205,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_opti
 {
     directives d;
     int rc;
-    TRY(directives_open(&d, p->text, p->text_n, p->language, false));
+    TRY(directives_open(&d, p->text, p->text_n, p->language, o->fixed_form));
     if (p->t->errors > 0) TRY(add_lost(out, &d, o));
     for (int64_t i = 0; i < out->n; i++) {
         hpc_pragma_loop *x = &out->item[i];

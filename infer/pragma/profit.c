@@ -145,8 +145,10 @@ static const char *condition_of_trips(walk *w, double trips)
     int64_t stride;
     if (!poly_is_number(w->loop->head.stride, &stride) || stride == 0) return NULL;
     const int64_t width = (int64_t)trips * (stride < 0 ? -stride : stride);
-    const poly *end = poly_plus(w->prover, w->loop->head.hi, 1),
-               *begin = poly_plus(w->prover, w->loop->head.lo, width);
+    /* "n > 4000" of 0 to n - 1 in C, and of 1 to n in Fortran */
+    const int64_t past = w->loop->p->language == HPC_LANGUAGE_FORTRAN ? 0 : 1;
+    const poly *end = poly_plus(w->prover, w->loop->head.hi, past),
+               *begin = poly_plus(w->prover, w->loop->head.lo, width + past - 1);
     if (!end || !begin) return NULL;
     spell_compare(&x, end, ">", begin);
     if (!x.failed && !x.text.failed) out = hpc_arena_text(w->loop->p->out, "%s", x.text.data);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "infer/pragma/fortran.h"
 #include "infer/pragma/memory.h"
 #include "infer/pragma/study.h"
 
@@ -27,6 +28,12 @@ static bool holds_directives(const review *r)
             return true;
     }
     return false;
+}
+
+static int read_directive(clause_list *out, const char *text, const program *p)
+{
+    if (p->language == HPC_LANGUAGE_FORTRAN) text = fortran_as_c(p->out, text);
+    return text ? clauses_read(out, text, p->out) : HPC_E_NOMEM;
 }
 
 /* The parallel region around the loop, by the directive right before one of the statements around
@@ -46,7 +53,7 @@ static int find_region(review *r)
             TRY(hpc_pragma_text(&text, &r->d->loops, k, &r->d->tokens, r->d->text, r->d->language));
             const char *kept = hpc_arena_text(r->p->out, "%s", text.data);
             if (!kept) TRY(HPC_E_NOMEM);
-            TRY(clauses_read(&r->around, kept, r->p->out));
+            TRY(read_directive(&r->around, kept, r->p));
         }
 out:
     hpc_buf_release(&text);
@@ -179,6 +186,14 @@ out:
     return rc < 0 ? rc : failed;
 }
 
+/* True if a clause names a variable that a lambda in the loop has captured. */
+static bool lists_captured(const review *r)
+{
+    for (int32_t i = r->l->node; (i = next_captured(r->p, r->l->node, i)) > 0;)
+        if (review_lists(&r->clauses, symbol_name(r->p->t, r->p->t->node[i].symbol))) return true;
+    return false;
+}
+
 /* The loops that a collapse clause takes; false where they are not in sight. */
 static bool find_heads(review *r)
 {
@@ -226,9 +241,10 @@ int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const
     r.simd = !(words & SPREADS);
     l->existing_is = HPC_EXISTING_UNPROVEN;
     if (r.simd && !(words & HPC_OMP_SIMD)) return HPC_OK; /* each thread runs all of it */
-    TRY(clauses_read(&r.clauses, l->existing, p->out));
+    TRY(read_directive(&r.clauses, l->existing, p));
     r.synced = r.simd || holds_directives(&r) || r.clauses.ordered;
     r.unproven = r.clauses.odd || r.clauses.ordered || r.clauses.nowait;
+    r.unproven |= lists_captured(&r);
     if (!r.binds) TRY(find_region(&r));
     if (!find_heads(&r)) r.unproven = true;
     for (int k = 0; k < r.heads_n; k++) TRY(review_loop(&r, r.head[k]));

@@ -43,12 +43,28 @@ static bool is_threadprivate(const review *r, const char *name)
     return false;
 }
 
+/* Fortran: the variable of a loop within the region is private without a clause. */
+static bool is_loop_variable(const review *r, int32_t symbol)
+{
+    const hpc_tree *t = r->p->t;
+    const int32_t from = r->region > 0 ? r->region : r->l->node;
+    for (int32_t i = from; i < t->node[from].end; i++) {
+        if (t->node[i].kind != HPC_TREE_FOR) continue;
+        const int32_t first = hpc_tree_first(t, i);
+        if (first && t->node[first].kind == HPC_TREE_ASSIGN &&
+            t->node[hpc_tree_first(t, first)].symbol == symbol)
+            return true;
+    }
+    return false;
+}
+
 bool review_shares(const review *r, int32_t symbol)
 {
     const hpc_symbol *v = &r->p->t->symbol[symbol];
     const char *name = r->p->t->name + v->name;
     bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC);
     if (r->clauses.privates || is_threadprivate(r, name)) return false;
+    if (r->p->language == HPC_LANGUAGE_FORTRAN && is_loop_variable(r, symbol)) return false;
     if (r->binds) return true;
     if (r->region == 0) return !local;
     if (local && v->node > r->region && v->node < r->p->t->node[r->region].end) return false;

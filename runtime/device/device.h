@@ -30,7 +30,6 @@ typedef enum hpc_dtype {
     HPC_Q4_K,
     HPC_Q5_K,
     HPC_Q6_K,
-    /* formats of files: converted when weights are loaded, no op takes them */
     HPC_Q4_1,
     HPC_Q5_0,
     HPC_Q5_1,
@@ -38,6 +37,7 @@ typedef enum hpc_dtype {
     HPC_Q3_K,
     HPC_IQ4_NL,
     HPC_IQ4_XS,
+    /* formats of files: converted when weights are loaded, no op takes them */
     HPC_F8_E4M3, /* without the scales of its blocks */
     HPC_DTYPE_N
 } hpc_dtype;
@@ -49,7 +49,6 @@ typedef struct hpc_dtype_info {
     bool real; /* not an integer type */
     bool quantised;
     hpc_dtype held; /* type that ops take for it: itself, except for a format of files */
-    bool lossless;  /* `held` represents every value of it exactly */
 } hpc_dtype_info;
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
 /* Finds a type that ops take. HPC_E_ARG names the known ones. */
@@ -60,9 +59,6 @@ int hpc_dtype_find(hpc_dtype *out, const char *name);
  * 0. Block formats have ggml's layout. */
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n); /* `to`: taken by ops */
-/* Converts n elements, whole blocks, of a block format of files to its `held` type. Lossless
- * conversions keep every value; iq4_XS has its scales rounded to f16, others are packed again. */
-void hpc_hold_blocks(void *dst, const void *src, hpc_dtype from, int64_t n);
 /* Are the f16 factors of these blocks finite? They are not in a damaged file. */
 bool hpc_blocks_finite(const void *src, hpc_dtype from, int64_t n);
 
@@ -118,6 +114,7 @@ typedef struct hpc_device_options {
     const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
     int threads;         /* workers; 0: one per core that this process may use */
     int index;           /* of several devices of the backend, from 0 */
+    const char *library; /* cuda, cuda-shim: the file of their kernels, which opens them */
 } hpc_device_options;
 
 typedef struct hpc_device hpc_device;

@@ -13,6 +13,9 @@ typedef struct hpc_allocation {
 
 static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock};
 enum { BACKEND_N = sizeof backends / sizeof backends[0] };
+/* These lack ops, so that users cannot choose them: only a library opens them. */
+static const hpc_backend *const libraries[] = {&hpc_backend_cuda, &hpc_backend_cuda_shim};
+enum { LIBRARY_N = sizeof libraries / sizeof libraries[0] };
 
 const char *const *hpc_device_backends(void)
 {
@@ -55,20 +58,32 @@ static int check_index(const hpc_backend *b, int index)
     return hpc_fail(HPC_E_ARG, "there is no device %s:%d; %s has %d", b->name, index, b->name, n);
 }
 
+static int choose(const hpc_backend **out, hpc_device_options *o)
+{
+    int rc = HPC_OK;
+    for (int k = 0; o->library && o->backend && k < LIBRARY_N; k++)
+        if (strcmp(libraries[k]->name, o->backend) == 0) return *out = libraries[k], HPC_OK;
+    TRY(hpc_device_choose(o, o->backend ? o->backend : "cpu"));
+    if (o->library) TRY(hpc_fail(HPC_E_ARG, "backend '%s' has no library", o->backend));
+    *out = hpc_backend_named(o->backend, strlen(o->backend));
+    TRY(check_index(*out, o->index));
+out:
+    return rc;
+}
+
 int hpc_device_open(hpc_device **out, const hpc_device_options *options)
 {
     int rc = 0;
     hpc_device_options o = options ? *options : (hpc_device_options){0};
     *out = NULL;
-    TRY(hpc_device_choose(&o, o.backend ? o.backend : "cpu"));
+    const hpc_backend *backend = NULL;
+    TRY(choose(&backend, &o));
     if (o.threads < 0) {
         TRY(hpc_fail(HPC_E_ARG,
                      "a device cannot have %d threads; use 1 or more, or 0 for one "
                      "per CPU",
                      o.threads));
     }
-    const hpc_backend *backend = hpc_backend_named(o.backend, strlen(o.backend));
-    TRY(check_index(backend, o.index));
     TRY(backend->open(out, &o));
     (*out)->info.index = o.index;
 out:

@@ -14,7 +14,15 @@
 
 /* ---- the checker ---------------------------------------------------------------------------- */
 
-int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o)
+static int copy_text(char **out, const char *text)
+{
+    *out = hpc_alloc(strlen(text) + 1, 1);
+    if (!*out) return HPC_E_NOMEM;
+    memcpy(*out, text, strlen(text) + 1);
+    return HPC_OK;
+}
+
+static int open_program(hpc_checker **out, const hpc_checker_options *o, bool is_fortran)
 {
     const char *program = o->program ? o->program : "./hpccoder-clang";
     int rc;
@@ -22,10 +30,11 @@ int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o)
     hpc_checker *c = hpc_alloc(1, sizeof *c);
     if (!c) return HPC_E_NOMEM;
     c->options = *o;
-    c->program = hpc_alloc(strlen(program) + 1, 1);
+    c->is_fortran = c->process.is_flang = is_fortran;
+    TRY(copy_text(&c->program, program));
+    TRY(copy_text(&c->fortran_program, o->fortran ? o->fortran : "./hpccoder-flang"));
     c->missing = hpc_map_create();
-    if (!c->program || !c->missing) TRY(HPC_E_NOMEM);
-    memcpy(c->program, program, strlen(program) + 1);
+    if (!c->missing) TRY(HPC_E_NOMEM);
     TRY(check_restart(c));
     *out = c;
     c = NULL;
@@ -34,14 +43,36 @@ out:
     return rc;
 }
 
+int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o)
+{
+    return open_program(out, o, false);
+}
+
 void hpc_checker_close(hpc_checker *c)
 {
     if (!c) return;
+    hpc_checker_close(c->fortran);
     check_process_stop(&c->process);
     hpc_map_free(c->missing);
     hpc_free(c->program);
+    hpc_free(c->fortran_program);
     hpc_free(c->taken);
     hpc_free(c);
+}
+
+int check_for_language(hpc_checker **out, hpc_checker *c, hpc_language l)
+{
+    hpc_checker_options o = c->options;
+    int rc = HPC_OK;
+    *out = c;
+    if (l != HPC_LANGUAGE_FORTRAN || c->is_fortran) return HPC_OK;
+    if (!c->fortran) {
+        o.program = c->fortran_program;
+        TRY(open_program(&c->fortran, &o, true));
+    }
+    *out = c->fortran;
+out:
+    return rc;
 }
 
 int check_restart(hpc_checker *c)

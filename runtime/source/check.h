@@ -56,6 +56,8 @@ typedef struct hpc_checker_options {
     double open_seconds;  /* of wall clock, for a file with its headers */
     double check_seconds; /* for one candidate */
     size_t memory_bytes;  /* that the program may allocate */
+    const char *fortran;  /* path of hpccoder-flang, for trees of Fortran; NULL: in the working
+                             folder */
 } hpc_checker_options;
 #define HPC_CHECKER_DEFAULTS                                                                       \
     {                                                                                              \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/source/check_priv.h"
+#include "runtime/source/tree.h"
 
 enum { ROUNDS_MOST = 3, REOPENED_MOST = 12 };
 
@@ -216,9 +217,9 @@ static int make_question(hpc_check_file *f)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int refuse(const char *path, hpc_language language, size_t n)
+static int refuse(const char *path, hpc_language language, size_t n, bool for_tree)
 {
-    if (!hpc_check_knows(language))
+    if (!(for_tree ? hpc_tree_knows(language) : hpc_check_knows(language)))
         return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: there is no check for %s", path,
                         hpc_language_name(language));
     if (n > CHECK_TEXT_MOST)
@@ -232,7 +233,7 @@ static int copy_source(hpc_check_file *f, const hpc_check_source *s)
 {
     char here[PATH_MAX];
     int rc;
-    TRY(refuse(s->path, s->language, s->n));
+    TRY(refuse(s->path, s->language, s->n, f->for_tree));
     hpc_assert(s->lo <= s->hi && s->hi <= s->n);
     if (!getcwd(here, sizeof here)) TRY(hpc_fail(HPC_E_IO, "the working folder has no name"));
     f->arena = hpc_arena_create(0);
@@ -343,6 +344,7 @@ static int describe(hpc_check_file *f)
         ++*(i->flags & CHECK_PARSE ? &f->base.parse : &f->base.semantic);
     }
     f->base.strict = !is_cuda(f) && !f->base.missing[0] && !type && (f->flags_known || !unknown);
+    f->base.strict |= f->language == HPC_LANGUAGE_FORTRAN; /* no names are declared for it */
     check_fragment_list(f->base.headers, sizeof f->base.headers, f->suggested, is_cpp(f));
 out:
     return rc;
@@ -518,7 +520,7 @@ static int parse_whole(hpc_check_file *f)
 int check_file_again(hpc_check_file *f, const char *text, size_t n)
 {
     int rc;
-    TRY(refuse(f->path, f->language, n));
+    TRY(refuse(f->path, f->language, n, f->for_tree));
     f->empty.text.n = 0;
     TRY(hpc_buf_add(&f->empty.text, text, n));
     f->text = f->empty.text.data;
@@ -549,7 +551,7 @@ int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_sour
     if (!f) return HPC_E_NOMEM;
     f->c = c;
     f->for_tree = for_tree;
-    f->once = once;
+    f->once = once && s->language != HPC_LANGUAGE_FORTRAN; /* which has no headers to share */
     TRY(check_take_id(&f->id, c));
     f->taken = true;
     TRY(open_file(f, s));

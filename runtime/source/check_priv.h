@@ -58,6 +58,7 @@ typedef struct check_process {
     pid_t pid; /* 0: none */
     int fd;
     char why[160]; /* the last one was lost */
+    bool is_flang; /* else libclang */
 } check_process;
 /* HPC_E_UNSUPPORTED: the program is missing, cannot start or has another version. */
 int check_process_start(check_process *p, const char *program, size_t memory_bytes);
@@ -70,6 +71,8 @@ void check_process_stop(check_process *p);
 struct hpc_clang;
 void check_serve(int fd, const struct hpc_clang *table, const char *program)
     __attribute__((noreturn));
+/* check_program.c: confines itself and serves; returns only if it cannot. */
+int check_program(int argc, char **argv, const struct hpc_clang *table);
 
 /* ---- flags (check_words.c, check_flags.c) ------------------------------------------- */
 /* Splits a command as a shell would that has no variables and no patterns. */
@@ -150,12 +153,16 @@ int check_fillings(hpc_buf *out, int64_t *n, const hpc_tokens *t, const char *te
 struct hpc_checker {
     check_process process;
     int64_t generation; /* of the process, from 1 */
-    char *program;
+    char *program, *fortran_program;
     hpc_checker_options options;
     uint8_t *taken; /* numbers of files */
     int64_t taken_n;
-    hpc_map *missing; /* headers, with the hash of the flags before each */
+    hpc_map *missing;            /* headers, with the hash of the flags before each */
+    struct hpc_checker *fortran; /* opened for the first Fortran file; NULL */
+    bool is_fortran;             /* its program is hpccoder-flang */
 };
+/* The checker for files of a language: *c, or the one that it opens for Fortran. */
+int check_for_language(hpc_checker **out, hpc_checker *c, hpc_language l);
 /* The process runs afterwards. */
 int check_restart(hpc_checker *c);
 int check_take_id(uint64_t *id, hpc_checker *c);

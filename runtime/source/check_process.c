@@ -1,6 +1,6 @@
 /*
- * check_process.c: the caller's side of the libclang process, which is the program
- * hpccoder-clang (clang/main.c).
+ * check_process.c: the caller's side of the compiler's process, which is the program
+ * hpccoder-clang (clang/main.c) or hpccoder-flang (flang/main.c).
  *
  * It is here and not in runtime/proc, which starts other programs and waits for their
  * end. A fork without an exec would be faster, but in a process with threads the child
@@ -29,6 +29,11 @@ void check_process_stop(check_process *p)
     p->pid = 0;
 }
 
+static const char *tool_of(const check_process *p)
+{
+    return p->is_flang ? "flang" : "libclang";
+}
+
 /* Notes how it ended, which it may be about to do by itself. Returns 1. */
 static int lose(check_process *p, double seconds, bool late)
 {
@@ -38,14 +43,15 @@ static int lose(check_process *p, double seconds, bool late)
     while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
     p->pid = 0;
     if (late)
-        snprintf(p->why, sizeof p->why, "libclang did not finish within %g s", seconds);
+        snprintf(p->why, sizeof p->why, "%s did not finish within %g s", tool_of(p), seconds);
     else if (WIFSIGNALED(status))
-        snprintf(p->why, sizeof p->why, "libclang was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        snprintf(p->why, sizeof p->why, "%s was killed by signal %d (%s)", tool_of(p),
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) == NO_EXEC)
-        snprintf(p->why, sizeof p->why, "libclang is missing; install libclang1-19");
+        snprintf(p->why, sizeof p->why, "%s is missing; install %s", tool_of(p),
+                 p->is_flang ? "libllvm19" : "libclang1-19");
     else
-        snprintf(p->why, sizeof p->why, "the process of libclang ended");
+        snprintf(p->why, sizeof p->why, "the process of %s ended", tool_of(p));
     return 1;
 }
 
@@ -109,14 +115,14 @@ int check_process_start(check_process *p, const char *program, size_t memory_byt
     int ends[2] = {-1, -1};
     int rc;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        TRY(hpc_fail_os(HPC_E_IO, "cannot create a socket for the process of libclang"));
+        TRY(hpc_fail_os(HPC_E_IO, "cannot create a socket for the process of %s", tool_of(p)));
     errno = spawn(p, program, ends[1], memory_bytes);
     p->fd = ends[0];
     if (errno) p->pid = 0;
     if (errno == ENOENT)
-        rc = hpc_fail(HPC_E_UNSUPPORTED,
-                      "checking code needs %.200s: install libclang-19-dev and run `make` again",
-                      program);
+        rc = hpc_fail(HPC_E_UNSUPPORTED, "%s needs %.200s: install %s and run `make` again",
+                      p->is_flang ? "Fortran" : "checking code", program,
+                      p->is_flang ? "libflang-19-dev and llvm-19-dev" : "libclang-19-dev");
     else
         rc = errno ? hpc_fail_os(HPC_E_IO, "cannot start %.200s", program) : HPC_OK;
     close(ends[1]);

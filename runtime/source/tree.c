@@ -93,6 +93,11 @@ static int set_errors(hpc_tree *t, const hpc_check_file *f)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+bool hpc_tree_knows(hpc_language l)
+{
+    return hpc_check_knows(l) || l == HPC_LANGUAGE_FORTRAN;
+}
+
 int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f)
 {
     const hpc_check_source source = {
@@ -101,6 +106,7 @@ int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f)
     *out = NULL;
     hpc_tree_source *s = hpc_alloc(1, sizeof *s);
     if (!s) return HPC_E_NOMEM;
+    TRY(check_for_language(&c, c, f->language));
     TRY(check_file_create(&s->file, c, &source, true, f->once));
     *out = s;
     s = NULL;

@@ -226,9 +226,11 @@ typedef struct hpc_tree_file {
     /* One of many files, without a later hpc_tree_again: files share parses of standard headers. */
     bool once;
 } hpc_tree_file;
-/* Parses the file; its headers are parsed only once. HPC_E_UNSUPPORTED: not C or C++ (CUDA and HIP
- * are read with a few declarations of ours), or libclang fails on it: the message has the reason.
- */
+/* True if there are trees of the language; those of Fortran need hpccoder-flang. */
+bool hpc_tree_knows(hpc_language l);
+/* Parses the file; its headers are parsed only once. HPC_E_UNSUPPORTED: not C, C++ or Fortran (CUDA
+ * and HIP are read with a few declarations of ours), or the compiler fails on it or is missing: the
+ * message has the reason. Fortran: see runtime/source/flang/priv.h for how its variables appear. */
 int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f);
 /* Builds the tree. */
 int hpc_tree_get(hpc_tree *out, hpc_tree_source *s);

@@ -76,6 +76,10 @@ static void refusals(void **state)
     assert_null(hpc_device_backends()[2]);
     refused(&(hpc_device_options){.backend = "cuda"}, HPC_E_UNSUPPORTED,
             "device cuda: this build has no CUDA backend");
+    refused(&(hpc_device_options){.backend = "cuda", .library = "absent.so"}, HPC_E_UNSUPPORTED,
+            "hpccoder-cuda.so is missing: install the CUDA toolkit and rebuild");
+    refused(&(hpc_device_options){.backend = "cpu", .library = "absent.so"}, HPC_E_ARG,
+            "backend 'cpu' has no library");
     refused(&(hpc_device_options){.isa = "sse9"}, HPC_E_UNSUPPORTED,
             "this build has no instruction set 'sse9'; this one runs ");
     refused(&(hpc_device_options){.isa = "sse9"}, HPC_E_UNSUPPORTED, hpc_device_isas()[0]);

@@ -1,6 +1,7 @@
 /*
- * kernel.h: interface of kernels: the arguments of every op (those of optimizers are in update.h)
- * and the typed table of selectors. The entries of a backend are in backend.h.
+ * kernel.h: interface of kernels: the arguments of every op (those of optimizers are in update.h,
+ * of indexed rows in part.h, of graphs in graph.h, of experts in expert.h) and the typed table of
+ * selectors. The entries of a backend are in backend.h.
  *
  * To add a kernel, write a selector that accepts the arguments it supports, and enter it in the
  * table.
@@ -20,7 +21,9 @@
 
 #include "runtime/device/cpu/plan.h"
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/expert.h"
 #include "runtime/device/kernel/fault.h"
+#include "runtime/device/kernel/graph.h"
 #include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
 
@@ -167,22 +170,6 @@ typedef struct hpc_pack_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_pack_arg
 typedef struct hpc_fill_attr { double value; } hpc_fill_attr; /* any unquantised dtype */
 typedef struct hpc_fill_args { hpc_tensor y; hpc_fill_attr attr; } hpc_fill_args;
 
-/* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
- * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
-typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } hpc_gather_args;
-/* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
- * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */
-typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
-typedef struct hpc_scatter_attr { int mode; int64_t rows, first; } hpc_scatter_attr;
-typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr; } hpc_scatter_args;
-/* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
- * group [T], negative: none. More than cap for one group fails. */
-typedef struct hpc_route_attr { int64_t groups, cap; } hpc_route_attr;
-typedef struct hpc_route_args {
-    hpc_tensor index, count, group;
-    hpc_route_attr attr;
-} hpc_route_args;
-
 /* x seen as [rows,cols]: OVER_ALL to a scalar, OVER_ROWS to [cols], OVER_COLS to [rows...].
  * FINITE gives i32 1 or 0 (OVER_ALL). f32 results of SUM, SUMSQ are summed in f64 by chunks
  * (over rows: in f32 at least). y ACC for SUM and SUMSQ. Empty: 0 (MAX: -inf). */
@@ -219,6 +206,10 @@ typedef struct hpc_kernels {
     int (*gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
     int (*scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
     int (*route)(hpc_plan *p, int workers, const hpc_route_args *a);
+    int (*gate)(hpc_plan *p, int workers, const hpc_gate_args *a);
+    int (*gate_grad)(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
+    int (*dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a);
+    int (*grouped)(hpc_plan *p, int workers, const hpc_grouped_args *a);
     int (*pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
     int (*spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
@@ -232,6 +223,12 @@ typedef struct hpc_kernels {
     int (*tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
     int (*bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
     int (*eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+    int (*graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+    int (*graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+    int (*graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+    int (*graph_scale)(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+    int (*graph_softmax)(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+    int (*graph_softmax_grad)(hpc_plan *p, int workers, const hpc_graph_softmax_grad_args *a);
 } hpc_kernels;
 
 /* ---- signatures: what the op table tells a device about arguments ---------- */

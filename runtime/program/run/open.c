@@ -121,7 +121,7 @@ out:
     return rc;
 }
 
-int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d)
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d, int slots)
 {
     bool host = hpc_device_about(d).host_memory;
     hpc_exec e = {.p = p,
@@ -129,7 +129,7 @@ int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_d
                   .arena = a,
                   .host = host,
                   .workers = host ? hpc_pool_n(hpc_device_pool(d)) : 1,
-                  .slots = 1};
+                  .slots = slots};
     int rc = select_and_place(&e);
     if (rc >= 0) *out = e.place;
     return rc;

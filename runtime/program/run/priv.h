@@ -46,6 +46,7 @@ typedef struct flight { /* a transfer of one slot */
     void *send_stage, *recv_stage; /* host copies, where the device's memory is not the host's */
     int64_t since;                 /* hpc_clock_ns, when it was started */
     bool pending;                  /* started, and not yet done and copied to the device */
+    bool posted;                   /* a receive that was started before its segment */
 } flight;
 
 typedef struct plan_segment {
@@ -98,7 +99,7 @@ struct hpc_exec {
     int issuing_n;
     hpc_event *event;
     int64_t event_n, event_cap;
-    int64_t exposed_ns;
+    int64_t exposed_ns, idle_ns;
     int *microbatch; /* by slot */
     stage stage[STAGE_N];
     timing *timed; /* since the last fence; NULL: no profile, or one by the clock */
@@ -128,6 +129,12 @@ static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
     return &e->flight[(int64_t)slot * e->transfer_n + t];
 }
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k);
+/* Starts the receives of a segment before it runs, into memory that nothing else uses from the end
+ * of the slot's previous segment on. Receives in streams and under guards start in their segment.
+ */
+int hpc_transfers_post(hpc_exec *e, int segment, int slot);
+/* *done: the posted receives of the segment have landed. */
+int hpc_transfers_landed(hpc_exec *e, int segment, int slot, bool *done);
 /* Replaces a start whose guard is 0: does not change the receive buffer. */
 int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k);
 /* *done: landed. block: wait for it. */

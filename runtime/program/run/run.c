@@ -121,6 +121,8 @@ static int check_writable(const hpc_exec *e, hpc_value v)
 {
     if (e->p->value[v].kind == HPC_VALUE_TEMP)
         return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
+    if (e->p->value[v].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, v));
     if (e->lent && e->lent[v])
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent: it is only read", v, value_name(e, v));
     return HPC_OK;
@@ -159,6 +161,8 @@ static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
         return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
                         v);
+    if (e->p->value[root].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, root));
     TRY(hpc_transfers_flush(e));
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
                         HPC_TO_HOST));

@@ -139,6 +139,7 @@ static void clear_others(const hpc_launch *l, const hpc_scatter_args *a, const r
     int64_t r, end;
 
     hpc_share(&r, &end, hpc_tensor_rows(&a->y), 1, l->worker, l->workers);
+    if (a->y.ragged == 0) end = least(end, hpc_tensor_live(&a->y, 0));
     for (int64_t from = r; r <= end; r++) {
         if (r < end && w->last[r] < 0) continue;
         if (r > from)

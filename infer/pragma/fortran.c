@@ -1,0 +1,116 @@
+/*
+ * fortran.c: see fortran.h.
+ */
+#include "infer/pragma/fortran.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct pair {
+    const char *c, *fortran;
+} pair;
+
+/* Longer texts first. The blank after "for" keeps "default(none)" as it is. */
+static const pair words[] = {{"#pragma omp ", "!$omp "},
+                             {"parallel for", "parallel do"},
+                             {"reduction(&&:", "reduction(.and.:"},
+                             {"reduction(||:", "reduction(.or.:"},
+                             {"reduction(&:", "reduction(iand:"},
+                             {"reduction(|:", "reduction(ior:"},
+                             {"reduction(^:", "reduction(ieor:"},
+                             {" && ", " .and. "},
+                             {" || ", " .or. "},
+                             {" != ", " /= "}};
+
+static const pair read_words[] = {{"#pragma omp", "!$omp"}, {" for", " do"}, {"&&", ".and."},
+                                  {"||", ".or."},           {"&:", "iand:"}, {"|:", "ior:"},
+                                  {"^:", "ieor:"}};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+const char *fortran_as_c(hpc_arena *a, const char *directive)
+{
+    hpc_buf b = {0}, low = {0};
+    hpc_buf_text(&low, directive);
+    for (size_t k = 0; k < low.n; k++) low.data[k] = (char)tolower((unsigned char)low.data[k]);
+    for (const char *p = low.failed ? "" : low.data; *p;) {
+        size_t k = 0;
+        const size_t n = sizeof read_words / sizeof *read_words;
+        while (k < n && !begins(p, read_words[k].fortran)) k++;
+        /* " do" is a word of its own */
+        if (k < n && read_words[k].c[0] == ' ' && (isalnum((unsigned char)p[3]) || p[3] == '_'))
+            k = n;
+        if (k < n)
+            hpc_buf_text(&b, read_words[k].c);
+        else
+            hpc_buf_add(&b, p, 1);
+        p += k < n ? strlen(read_words[k].fortran) : 1;
+    }
+    const char *out = b.failed || low.failed ? NULL : hpc_arena_text(a, "%s", b.data);
+    hpc_buf_release(&b);
+    hpc_buf_release(&low);
+    return out;
+}
+
+/* Names, numbers and operators that both languages have: no subscript, pointer, cast or field. */
+static bool can_spell(const char *condition)
+{
+    for (const char *p = condition; *p; p++) {
+        if (strchr("[]{}!%\"'.~^?", *p) && !begins(p, "!= ")) return false;
+        if (begins(p, "->") || begins(p, "::") || begins(p, "(const") || begins(p, "(int") ||
+            begins(p, "(long") || begins(p, "(size_t") || begins(p, "(unsigned"))
+            return false;
+        if (*p == '&' && !begins(p, "&& ") && !(p > condition && p[-1] == '&')) return false;
+        if (*p == '|' && !begins(p, "|| ") && !(p > condition && p[-1] == '|')) return false;
+        if (isdigit((unsigned char)*p) && isalpha((unsigned char)p[1])) return false; /* 4L */
+    }
+    return true;
+}
+
+void fortran_limit(hpc_pragma_loops *l)
+{
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_pragma_loop *x = &l->item[k];
+        if (x->guard && !can_spell(x->guard)) x->guard = NULL;
+        if (!x->least || can_spell(x->least)) continue;
+        x->least = NULL;
+        if (!x->idle) x->idle = "no if clause can test its unknown trip count";
+    }
+}
+
+/* NULL, with *out as it was: there is no memory. */
+static int translate(const char **out, hpc_arena *a)
+{
+    hpc_buf b = {0};
+    int rc;
+    if (!*out) return HPC_OK;
+    const bool odd = strchr(*out, '[') || strstr(*out, "(conditional:");
+    for (const char *p = odd ? "" : *out; *p;) {
+        size_t k = 0;
+        while (k < sizeof words / sizeof *words && !begins(p, words[k].c)) k++;
+        const bool found = k < sizeof words / sizeof *words;
+        hpc_buf_add(&b, found ? words[k].fortran : p, found ? strlen(words[k].fortran) : 1);
+        p += found ? strlen(words[k].c) : 1;
+    }
+    rc = b.failed;
+    if (rc >= 0) *out = odd ? NULL : hpc_arena_text(a, "%s", b.data);
+    if (rc >= 0 && !odd && !*out) rc = HPC_E_NOMEM;
+    hpc_buf_release(&b);
+    return rc;
+}
+
+int hpc_pragma_translate(hpc_pragma_loops *l)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_pragma_loop *x = &l->item[k];
+        TRY(translate(&x->pragma, l->arena));
+        TRY(translate(&x->plain, l->arena));
+        TRY(translate(&x->vector, l->arena));
+    }
+out:
+    return rc;
+}

@@ -1,0 +1,16 @@
+/*
+ * fortran.h: directives of Fortran. The analysis reads and proposes those of C; these functions
+ * translate between the two.
+ */
+#ifndef HPC_PRAGMA_FORTRAN_H
+#define HPC_PRAGMA_FORTRAN_H
+
+#include "infer/pragma/pragma.h"
+
+/* "#pragma omp parallel for" of "!$OMP PARALLEL DO"; NULL: no memory. */
+const char *fortran_as_c(hpc_arena *a, const char *directive);
+/* Drops conditions that Fortran cannot spell, before they become if clauses. */
+void fortran_limit(hpc_pragma_loops *l);
+/* hpc_pragma_translate drops a proposal that Fortran cannot spell. */
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * priv.h: what the files of this folder share: a unit, and the walk that makes a tree of its parse
+ * tree.
+ *
+ * Every variable that is neither a pointer nor a target is an object of its own, because Fortran
+ * forbids its aliases. Locals have HPC_SYMBOL_LOCAL; dummy arguments, variables of modules and of
+ * common blocks, and saved variables outlive the loop and are INTERNAL. Targets are neither, and
+ * dummies that are targets are pointers or references. An array is nested arrays of unknown
+ * extents, the last subscript first, so subscripts keep their values.
+ */
+#ifndef HPC_SOURCE_FLANG_PRIV_H
+#define HPC_SOURCE_FLANG_PRIV_H
+
+#include "flang/Common/default-kinds.h"
+#include "flang/Parser/parsing.h"
+#include "flang/Semantics/scope.h"
+#include "flang/Semantics/semantics.h"
+#include "flang/Semantics/symbol.h"
+#include "flang/Semantics/tools.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/source/flang/flang.h"
+
+namespace parser = Fortran::parser;
+namespace semantics = Fortran::semantics;
+namespace evaluate = Fortran::evaluate;
+namespace common = Fortran::common;
+
+namespace hpc_flang {
+
+struct Issue {
+    std::string text;
+    uint32_t line, column, at;
+    bool inside, parse;
+};
+
+/* One parse: everything that flang keeps, in the order in which it must be freed. */
+struct Parse {
+    parser::AllSources sources;
+    parser::AllCookedSources cooked{sources};
+    common::IntrinsicTypeDefaultKinds kinds;
+    common::LanguageFeatureControl features;
+    std::deque<std::unique_ptr<parser::Parsing>> parsing; /* the file is the last */
+    std::unique_ptr<semantics::SemanticsContext> context;
+    const parser::SourceFile *file = nullptr;
+    std::string text; /* of the file */
+    std::vector<Issue> issues;
+};
+
+/* Byte of the file for a character of flang's text. False: it is not in the file itself, and *at
+ * is where the file includes it. */
+bool offset_of(uint32_t *at, const Parse &p, const char *character);
+
+/* ---- tables of the tree (table.cc) ---- */
+struct Table {
+    std::vector<hpc_clang_node> node;
+    std::vector<int64_t> value;
+    std::vector<hpc_tree_type> type;
+    std::vector<hpc_symbol> symbol;
+    std::string name = std::string(1, '\0');
+    std::map<std::string, uint32_t> names;
+    std::map<const semantics::Symbol *, int32_t> symbols;
+    std::vector<bool> outside; /* by symbol: a variable that a pure procedure may read by itself */
+    std::map<std::string, int32_t> functions; /* intrinsic and synthetic ones */
+    std::map<int32_t, int32_t> impures;       /* copies of pure procedures */
+
+    uint32_t intern(const std::string &text);
+    int32_t intern(const hpc_tree_type &t);
+    int32_t scalar(const evaluate::DynamicType &t);
+    int32_t bare(const semantics::Symbol &s); /* the type of an element */
+    int32_t array(int32_t element, int rank);
+    int32_t pointer(int32_t to);
+    int32_t object(const semantics::Symbol &s); /* the type of the variable */
+    int32_t variable(const semantics::Symbol &s, const semantics::Scope &unit);
+    int32_t field(const semantics::Symbol &s);
+    int32_t procedure(const semantics::Symbol &s);
+    int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
+    int32_t function(const std::string &name, uint32_t flags);
+    void share(const semantics::Symbol &s); /* it may be used out of sight */
+};
+
+/* A variable whose accesses the tree cannot express. */
+bool is_opaque(const semantics::Symbol &s);
+/* Its value is the address of an object: a pointer, or an array dummy that is a target. */
+bool is_address(const semantics::Symbol &s);
+
+/* ---- the walk ---- */
+struct Loop {
+    const parser::Name *name; /* of the construct, or nullptr */
+};
+
+class Walk {
+  public:
+    Walk(Table &table, Parse &parse) : t{table}, p{parse} {}
+    void program();
+    bool has_errors = false;
+
+  private:
+    Table &t;
+    Parse &p;
+    const semantics::Scope *unit = nullptr;
+    std::vector<Loop> loops;
+    int depth = 0;
+    bool jumps = false; /* the unit has an ENTRY or an alternate return */
+    bool lost = false;  /* the unit has a construct that is not in the tree */
+
+    /* nodes (walk.cc) */
+    int32_t begin(hpc_tree_kind kind, parser::CharBlock where, int op = 0, int32_t type = -1,
+                  int32_t symbol = -1);
+    void end(int32_t node)
+    {
+        t.node[node].end = (int32_t)t.node.size();
+        depth--;
+    }
+    void leaf(hpc_tree_kind kind, parser::CharBlock where, int op = 0)
+    {
+        end(begin(kind, where, op));
+    }
+    void nothing(parser::CharBlock where) { leaf(HPC_TREE_NOTHING, where); }
+    void number(parser::CharBlock where, int64_t value, int32_t type);
+    void cover(int32_t node, parser::CharBlock last);
+    /* Code that is not understood, with the variables that it names; `shared`: it may keep their
+     * addresses. */
+    void other(parser::CharBlock where, bool shared = false);
+    void names_in(parser::CharBlock where, bool shared);
+    int32_t integer() { return t.intern(hpc_tree_type{HPC_TYPE_INTEGER, 0, -1, 0, 4, 0}); }
+
+    /* units and statements (statement.cc) */
+    void distrust_pure(int32_t from);
+    void mark_threadprivate();
+    void main_program(const parser::MainProgram &m);
+    template <typename Subprogram> void subprogram(const Subprogram &s);
+    void function(const semantics::Symbol *symbol, const semantics::Scope *scope,
+                  parser::CharBlock first, parser::CharBlock last, const parser::Block &body);
+    void internal(const std::optional<parser::InternalSubprogramPart> &part);
+    void module_part(const std::optional<parser::ModuleSubprogramPart> &part);
+    void block(const parser::Block &b, parser::CharBlock where);
+    void construct(const parser::ExecutionPartConstruct &c);
+    void action(const parser::ActionStmt &a, parser::CharBlock where);
+    void do_construct(const parser::DoConstruct &d);
+    void head(const parser::Name &name, const parser::Expr &lower, const parser::Expr &upper,
+              const parser::Expr *step);
+    void concurrent(const parser::LoopControl::Concurrent &c, const parser::DoConstruct &d);
+    void if_construct(const parser::IfConstruct &c);
+    void case_construct(const parser::CaseConstruct &c);
+    void where_construct(const parser::WhereConstruct &c);
+    void where_body(const parser::WhereBodyConstruct &c);
+    void where_bodies(const std::list<parser::WhereBodyConstruct> &l, parser::CharBlock where);
+    void assignment(const parser::AssignmentStmt &a, parser::CharBlock where);
+    void pointer_assignment(const parser::PointerAssignmentStmt &a, parser::CharBlock where);
+    void jump(const std::optional<parser::Name> &name, hpc_tree_kind kind, parser::CharBlock where);
+    void call(const parser::CallStmt &c, parser::CharBlock where);
+
+    /* expressions (expression.cc) */
+    void expr(const parser::Expr &e);
+    void value(const parser::Expr &e); /* an integer constant as NUMBER */
+    void unary(const parser::Expr &whole, int op, const parser::Expr &e);
+    void binary(const parser::Expr &whole, int op, const parser::Expr &a, const parser::Expr &b);
+    void designator(const parser::Designator &d, bool widen = false);
+    int32_t data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, bool widen);
+    int32_t name_ref(const parser::Name &n, bool whole);
+    int32_t subscripts(const parser::ArrayElement &a, parser::CharBlock where, bool widen);
+    void subscript(const parser::SectionSubscript &s, parser::CharBlock where);
+    int32_t sections(size_t at, int32_t type, int rank, parser::CharBlock where);
+    int32_t dereference(size_t at, int32_t type, parser::CharBlock where);
+    int32_t wrap(size_t at, hpc_tree_kind kind, parser::CharBlock where, int op, int32_t type,
+                 int32_t symbol = -1);
+    void opaque(const char *name, parser::CharBlock where);
+    void function_reference(const parser::FunctionReference &f, const parser::Expr &whole);
+    bool intrinsic(const parser::Call &c, const std::string &name, const parser::Expr &whole);
+    void argument(const parser::ActualArgSpec &a, bool by_reference, bool widen);
+    int32_t type_of(const parser::Expr &e);
+};
+
+} // namespace hpc_flang
+#endif
