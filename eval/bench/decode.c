@@ -95,8 +95,9 @@ static int write_tensor(bench *b, const hpc_model_tensor *t)
         panels = hpc_alloc(hpc_type_bytes(type), 1);
         if (!panels) TRY(HPC_E_NOMEM);
         hpc_panel16(panels, plain, (hpc_dtype)type->dtype, t->extent[0], t->extent[1]);
-        b->matrix_bytes += (double)hpc_type_bytes(type);
     }
+    if (panels || t->role == HPC_ROLE_MATRIX || t->part == HPC_PART_HEAD)
+        b->matrix_bytes += (double)hpc_type_bytes(type);
     TRY(hpc_exec_write(b->e, 0, v, panels ? panels : plain, hpc_type_bytes(type)));
 out:
     hpc_free(plain);

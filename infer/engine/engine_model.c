@@ -97,7 +97,7 @@ static int check_packed(const engine_model *m)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes of the weights as they are, in q4_K, and of the cache. */
+/* Bytes of the weights in their types and in q4_K, and of the cache. */
 static int measure(double *weights, double *smaller, double *cache, const engine_model *m)
 {
     hpc_model_tensor *list = NULL;
@@ -122,7 +122,7 @@ static int measure(double *weights, double *smaller, double *cache, const engine
     return rc;
 }
 
-/* Says what would fit, in front of an error of lacking memory. */
+/* Prepends sizes that would fit to an error of lacking memory. */
 static int explain_memory(const engine_model *m, int rc)
 {
     const double mib = 0x1p20;

@@ -164,7 +164,7 @@ const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
 
 /* Reads a device as users write it, BACKEND or BACKEND:INDEX, into backend and index. HPC_E_ARG:
  * INDEX is no number. HPC_E_UNSUPPORTED: the name is unknown, or this build or this machine lacks
- * what it needs; the message says what to install. */
+ * what it needs; the message names what to install. */
 int hpc_device_choose(hpc_device_options *out, const char *text);
 typedef struct hpc_device_entry {
     char name[24]; /* as hpc_device_choose reads it */

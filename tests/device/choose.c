@@ -1,5 +1,5 @@
 /*
- * choose.c: devices by name: one form for all commands, errors that say what to write or install,
+ * choose.c: devices by name: one form for all commands, errors that name the remedy,
  * and the list of devices.
  */
 #include <setjmp.h>

@@ -126,7 +126,7 @@ static void state_is_cleared_and_the_rest_poisoned_by_fills(void **state)
     hpc_program_free(p);
 }
 
-/* Events around kernels, read after fences; those of many runs between two fences as well. */
+/* Events around kernels, read after fences; also those of many runs between two fences. */
 static void a_profile_has_the_time_of_each_kernel(void **state)
 {
     enum { RUNS = 7 };

@@ -2,7 +2,7 @@
  * fault.h: run-time failures that depend on data: an index, a page or a target out of range.
  *
  * A kernel on the host fails at once. A kernel on a device notes the fault in a record of the
- * device, skips the element and goes on; the first fault wins, and the next fence fails with its
+ * device, skips the element and continues; the first fault wins, and the next fence fails with its
  * message. Both use the same messages.
  */
 #ifndef HPC_FAULT_H
