@@ -30,6 +30,7 @@ enum { SIMT_WARP = 32 };
 #else
 #include <cuda_runtime.h>
 
+#define SIMT_UNROLL _Pragma("unroll") /* before a loop: its arrays stay in registers */
 #define SIMT_DEVICE __device__ __forceinline__
 #define SIMT_BOTH   __host__ __device__ __forceinline__
 
@@ -143,7 +144,7 @@ class simt {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads)
+__global__ void __launch_bounds__(Kernel::threads, 1)
     simt_entry(const __grid_constant__ typename Kernel::args a, const __grid_constant__ simt_gate g)
 {
     if (g.guard && *g.guard == 0) return;

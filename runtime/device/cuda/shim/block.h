@@ -20,7 +20,9 @@ struct shim_access {
     int thread, barrier, collective; /* thread -1: never */
 };
 
-struct shim_byte {
+/* Accesses are recorded for every few bytes: no element of shared memory is smaller. */
+enum { SHIM_GRAIN = 2 };
+struct shim_grain {
     shim_access write, read, other; /* other: the last read by a thread that is not read.thread */
     int copier;                     /* of a copy in flight; -1: none */
 };
@@ -54,7 +56,7 @@ struct shim_block {
     shim_fiber home;
     std::vector<shim_thread> thread;
     std::vector<unsigned char> memory;
-    std::vector<shim_byte> bytes;
+    std::vector<shim_grain> grain;
     std::vector<uint32_t> word; /* [warps][2][SIMT_WARP][SHIM_WORDS], of collectives */
     std::vector<int> order;
     int running;

@@ -11,6 +11,7 @@
 
 #include "runtime/device/cuda/cuda.h"
 
+#define SIMT_UNROLL
 #define SIMT_DEVICE inline
 #define SIMT_BOTH   inline
 
