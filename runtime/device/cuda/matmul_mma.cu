@@ -2,8 +2,8 @@
  * matmul_mma.cu: products of operands in bf16, or rounded to it, by the matrix instructions of a
  * warp, with sums in f32. A block of four warps computes a tile of y, each warp a quarter.
  */
-#include "runtime/device/cuda/product.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/product.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 namespace {
 

@@ -2,7 +2,7 @@
  * block.cc: a block's threads in turns, its barriers and collectives, and the rules of shared
  * memory.
  */
-#include "runtime/device/cuda/shim/block.h"
+#include "runtime/device/cuda/shim/block.cuh"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * simt.h: what kernels see of a GPU: threads, barriers, shared memory and the instructions of
+ * simt.cuh: what kernels see of a GPU: threads, barriers, shared memory and the instructions of
  * warps. Nothing else uses intrinsics, inline assembly or <<<>>>, so that kernels also compile for
  * the CPU (shim/), where the rules below are checked.
  *
@@ -26,7 +26,7 @@ struct simt_shape {
 enum { SIMT_WARP = 32 };
 
 #if HPC_SIMT_SHIM
-#include "runtime/device/cuda/shim/shim.h"
+#include "runtime/device/cuda/shim/shim.cuh"
 #else
 #include <cuda_runtime.h>
 

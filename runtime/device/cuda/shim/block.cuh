@@ -1,5 +1,5 @@
 /*
- * block.h: the run of one block of threads as fibers: its threads, its shared memory with a record
+ * block.cuh: the run of one block of threads as fibers: its threads, its shared memory with a record
  * of accesses, and the schedule.
  */
 #ifndef HPC_SHIM_BLOCK_H
@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "runtime/device/cuda/shim/fiber.h"
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/shim/fiber.cuh"
+#include "runtime/device/cuda/simt.cuh"
 
 enum { SHIM_NAME = 96 };
 enum shim_schedule { SHIM_ASCENDING, SHIM_DESCENDING, SHIM_PERMUTED, SHIM_SCHEDULES };
