@@ -1,7 +1,7 @@
 /*
  * planted.cu: small kernels, each right or with one bug, that the shim must find.
  */
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/simt.cuh"
 #include "tests/cuda/planted.h"
 
 namespace {

@@ -1,9 +1,9 @@
 /*
  * act.cu: activations and gates, with their gradients.
  */
-#include "runtime/device/cuda/act.h"
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/act.cuh"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

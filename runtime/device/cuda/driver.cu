@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <vector>
 
-#include "runtime/device/cuda/simt.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/simt.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 namespace {
 

@@ -2,8 +2,8 @@
  * index.cu: rows gathered and scattered by index, and tokens sorted into groups. A block that looks
  * for the rows of one target goes through the index in order, so that sums have the order of rows.
  */
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

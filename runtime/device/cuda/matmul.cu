@@ -2,8 +2,8 @@
  * matmul.cu: products with sums in f32, of any mix of f32, bf16 and f16. A block computes a tile of
  * y; every sum goes through k in order, so that a row's bits do not depend on m.
  */
-#include "runtime/device/cuda/product.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/product.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 namespace {
 

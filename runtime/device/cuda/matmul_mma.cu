@@ -2,8 +2,8 @@
  * matmul_mma.cu: products of operands in bf16, or rounded to it, by the matrix instructions of a
  * warp, with sums in f32. A block of four warps computes a tile of y, each warp a quarter.
  */
-#include "runtime/device/cuda/product.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/product.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 namespace {
 
@@ -84,11 +84,12 @@ struct product_mma {
             t.sync();
             for (int k = 0; k < DEPTH; k += 16) multiply(t, sum, a, b, up, left, k);
         }
-        for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j++)
-                for (int e = 0; e < 4; e++)
-                    product_store(g, v, row + up + i * 16 + l / 4 + e / 2 * 8,
-                                  col + left + j * 8 + l % 4 * 2 + e % 2, sum[i][j][e]);
+        SIMT_UNROLL for (int e = 0; e < 2 * 4 * 4; e++)
+        {
+            const int i = e / 16, j = e / 4 % 4, part = e % 4;
+            product_store(g, v, row + up + i * 16 + l / 4 + part / 2 * 8,
+                          col + left + j * 8 + l % 4 * 2 + part % 2, sum[i][j][part]);
+        }
     }
 };
 

@@ -1,8 +1,8 @@
 /*
  * matrix.cu: linear combinations of matrices, element-wise functions, and matrices as blocks.
  */
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

@@ -2,8 +2,8 @@
  * norm.cu: RMS and layer normalisation over the last extent, a row for each block. The gradients of
  * the weights are sums over fixed chunks of rows, which are added up in order.
  */
-#include "runtime/device/cuda/block.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/block.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 namespace {
 

@@ -1,9 +1,9 @@
 /*
  * point.cu: binary ops, scaling, copies, fills, dropout and the parts of softmax.
  */
-#include "runtime/device/cuda/random.h"
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/random.cuh"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

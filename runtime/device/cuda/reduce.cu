@@ -2,8 +2,8 @@
  * reduce.cu: sums, maxima and the test for finite values over rows, columns or everything, in an
  * order that depends on the shape alone.
  */
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

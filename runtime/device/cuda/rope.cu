@@ -1,8 +1,8 @@
 /*
  * rope.cu: rotary position embedding, a pair of elements for each thread.
  */
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

@@ -1,8 +1,8 @@
 /*
  * update.cu: the element-wise parts of optimizers, and the test that enables them.
  */
-#include "runtime/device/cuda/table.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/table.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 namespace {
 

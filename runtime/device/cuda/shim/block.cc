@@ -2,7 +2,7 @@
  * block.cc: a block's threads in turns, its barriers and collectives, and the rules of shared
  * memory.
  */
-#include "runtime/device/cuda/shim/block.h"
+#include "runtime/device/cuda/shim/block.cuh"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void hpc_shim_outside(shim_block *b, int index, int n)
 
 static void check_read(shim_block *b, int byte)
 {
-    shim_byte *s = &b->bytes[(size_t)byte];
+    shim_grain *s = &b->grain[(size_t)(byte / SHIM_GRAIN)];
     if (s->copier >= 0)
         broken(b, "reads shared byte %d before the copy by thread %d is waited for", byte,
                s->copier);
@@ -67,7 +67,7 @@ static void check_read(shim_block *b, int byte)
 
 static void check_write(shim_block *b, int byte)
 {
-    shim_byte *s = &b->bytes[(size_t)byte];
+    shim_grain *s = &b->grain[(size_t)(byte / SHIM_GRAIN)];
     const shim_access *rival = !is_ordered(b, s->write)   ? &s->write
                                : !is_ordered(b, s->read)  ? &s->read
                                : !is_ordered(b, s->other) ? &s->other
@@ -89,14 +89,14 @@ static unsigned char *refuge(shim_block *b)
 const void *hpc_shim_read(shim_block *b, int byte, int bytes)
 {
     if (!is_inside(b, byte, bytes)) return refuge(b);
-    for (int k = 0; k < bytes; k++) check_read(b, byte + k);
+    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_read(b, byte + k);
     return b->memory.data() + byte;
 }
 
 void *hpc_shim_write(shim_block *b, int byte, int bytes)
 {
     if (!is_inside(b, byte, bytes)) return refuge(b);
-    for (int k = 0; k < bytes; k++) check_write(b, byte + k);
+    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_write(b, byte + k);
     return b->memory.data() + byte;
 }
 
@@ -109,9 +109,9 @@ void hpc_shim_copy(shim_block *b, int byte, const void *src)
     shim_thread *t = &b->thread[(size_t)b->running];
     if (!is_inside(b, byte, COPY_BYTES)) return;
     if ((uintptr_t)src % COPY_BYTES != 0) broken(b, "copies from an address that is not aligned");
-    for (int k = 0; k < COPY_BYTES; k++) {
+    for (int k = 0; k < COPY_BYTES; k += SHIM_GRAIN) {
         check_write(b, byte + k);
-        b->bytes[(size_t)(byte + k)].copier = b->running;
+        b->grain[(size_t)((byte + k) / SHIM_GRAIN)].copier = b->running;
     }
     memset(b->memory.data() + byte, 0xff, COPY_BYTES);
     t->copying.push_back({byte, t->group, src});
@@ -133,9 +133,10 @@ void hpc_shim_wait(shim_block *b, int most)
             continue;
         }
         memcpy(b->memory.data() + c.byte, c.src, COPY_BYTES);
-        for (int i = 0; i < COPY_BYTES; i++) {
-            b->bytes[(size_t)(c.byte + i)].copier = -1;
-            b->bytes[(size_t)(c.byte + i)].write = now(b);
+        for (int i = 0; i < COPY_BYTES; i += SHIM_GRAIN) {
+            shim_grain *g = &b->grain[(size_t)((c.byte + i) / SHIM_GRAIN)];
+            g->copier = -1;
+            g->write = now(b);
         }
     }
     t->copying.resize(kept);
@@ -274,8 +275,8 @@ static void begin(shim_block *b)
         if (!b->shape.independent) hpc_shim_fiber_start(&t->fiber, thread_main, b);
     }
     b->memory.assign((size_t)b->shape.shared_bytes, 0xff);
-    const shim_byte fresh = {{-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}, -1};
-    b->bytes.assign((size_t)b->shape.shared_bytes, fresh);
+    const shim_grain fresh = {{-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}, -1};
+    b->grain.assign((size_t)b->shape.shared_bytes / SHIM_GRAIN + 1, fresh);
 }
 
 /* The lanes of a warp take turns until none can go on. Returns whether any did. */

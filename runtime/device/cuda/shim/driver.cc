@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/cuda/shim/block.h"
-#include "runtime/device/cuda/table.h"
+#include "runtime/device/cuda/shim/block.cuh"
+#include "runtime/device/cuda/table.cuh"
 
 enum command_kind { LAUNCH, COPY, FILL, RECORD, WAIT };
 

@@ -1,7 +1,7 @@
 /*
  * fiber.cc: switching of stacks: on x86-64 by a few instructions, elsewhere by ucontext.
  */
-#include "runtime/device/cuda/shim/fiber.h"
+#include "runtime/device/cuda/shim/fiber.cuh"
 
 #include <stdint.h>
 #include <sys/mman.h>

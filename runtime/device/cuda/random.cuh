@@ -1,11 +1,11 @@
 /*
- * random.h: one block of Philox4x32-10 in a thread, with the bits of base/philox.h, which works on
+ * random.cuh: one block of Philox4x32-10 in a thread, with the bits of base/philox.h, which works on
  * groups of blocks.
  */
 #ifndef HPC_CUDA_RANDOM_H
 #define HPC_CUDA_RANDOM_H
 
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/simt.cuh"
 
 struct philox4 {
     uint32_t word[4];

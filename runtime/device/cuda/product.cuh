@@ -1,12 +1,12 @@
 /*
- * product.h: operands of a product as strided matrices with live extents, and what is done with a
+ * product.cuh: operands of a product as strided matrices with live extents, and what is done with a
  * sum: bias, activation, residual and mirror image.
  */
 #ifndef HPC_CUDA_PRODUCT_H
 #define HPC_CUDA_PRODUCT_H
 
-#include "runtime/device/cuda/act.h"
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/act.cuh"
+#include "runtime/device/cuda/tensor.cuh"
 
 /* Element (i, k) of an operand is at base + i row + k depth. */
 struct product_side {

@@ -1,5 +1,5 @@
 /*
- * table.h: the launchers, by file, and the table of them that both libraries contain.
+ * table.cuh: the launchers, by file, and the table of them that both libraries contain.
  */
 #ifndef HPC_CUDA_TABLE_H
 #define HPC_CUDA_TABLE_H

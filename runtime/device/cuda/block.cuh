@@ -1,10 +1,10 @@
 /*
- * block.h: sums of a value over the threads of a block, in a fixed order.
+ * block.cuh: sums of a value over the threads of a block, in a fixed order.
  */
 #ifndef HPC_CUDA_BLOCK_H
 #define HPC_CUDA_BLOCK_H
 
-#include "runtime/device/cuda/tensor.h"
+#include "runtime/device/cuda/tensor.cuh"
 
 /* Shared memory that block_sum uses, from byte `at` on: one T for each warp. */
 template <class T> SIMT_DEVICE T block_sum(const simt &t, T v, int at)

@@ -1,5 +1,5 @@
 /*
- * simt.h: what kernels see of a GPU: threads, barriers, shared memory and the instructions of
+ * simt.cuh: what kernels see of a GPU: threads, barriers, shared memory and the instructions of
  * warps. Nothing else uses intrinsics, inline assembly or <<<>>>, so that kernels also compile for
  * the CPU (shim/), where the rules below are checked.
  *
@@ -26,10 +26,11 @@ struct simt_shape {
 enum { SIMT_WARP = 32 };
 
 #if HPC_SIMT_SHIM
-#include "runtime/device/cuda/shim/shim.h"
+#include "runtime/device/cuda/shim/shim.cuh"
 #else
 #include <cuda_runtime.h>
 
+#define SIMT_UNROLL _Pragma("unroll") /* before a loop: its arrays stay in registers */
 #define SIMT_DEVICE __device__ __forceinline__
 #define SIMT_BOTH   __host__ __device__ __forceinline__
 
@@ -143,7 +144,7 @@ class simt {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads)
+__global__ void __launch_bounds__(Kernel::threads, 1)
     simt_entry(const __grid_constant__ typename Kernel::args a, const __grid_constant__ simt_gate g)
 {
     if (g.guard && *g.guard == 0) return;

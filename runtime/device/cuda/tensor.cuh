@@ -1,10 +1,10 @@
 /*
- * tensor.h: elements and live parts of tensors in kernels, and the frame of element-wise kernels.
+ * tensor.cuh: elements and live parts of tensors in kernels, and the frame of element-wise kernels.
  */
 #ifndef HPC_CUDA_TENSOR_H
 #define HPC_CUDA_TENSOR_H
 
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/simt.cuh"
 #include "runtime/device/priv.h"
 
 /* ---- extents: as in device/tensor.c ------------------------------------------------------- */

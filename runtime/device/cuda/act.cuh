@@ -1,10 +1,10 @@
 /*
- * act.h: activations and their derivatives in f32, accurate in the tails and free of overflow.
+ * act.cuh: activations and their derivatives in f32, accurate in the tails and free of overflow.
  */
 #ifndef HPC_CUDA_ACT_H
 #define HPC_CUDA_ACT_H
 
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/simt.cuh"
 
 SIMT_DEVICE float sigmoid(float x)
 {

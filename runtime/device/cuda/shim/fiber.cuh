@@ -1,5 +1,5 @@
 /*
- * fiber.h: stacks that switch among each other within one thread, known to the address sanitizer.
+ * fiber.cuh: stacks that switch among each other within one thread, known to the address sanitizer.
  */
 #ifndef HPC_SHIM_FIBER_H
 #define HPC_SHIM_FIBER_H

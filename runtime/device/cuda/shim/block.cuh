@@ -1,5 +1,5 @@
 /*
- * block.h: the run of one block of threads as fibers: its threads, its shared memory with a record
+ * block.cuh: the run of one block of threads as fibers: its threads, its shared memory with a record
  * of accesses, and the schedule.
  */
 #ifndef HPC_SHIM_BLOCK_H
@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "runtime/device/cuda/shim/fiber.h"
-#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/shim/fiber.cuh"
+#include "runtime/device/cuda/simt.cuh"
 
 enum { SHIM_NAME = 96 };
 enum shim_schedule { SHIM_ASCENDING, SHIM_DESCENDING, SHIM_PERMUTED, SHIM_SCHEDULES };
@@ -20,7 +20,9 @@ struct shim_access {
     int thread, barrier, collective; /* thread -1: never */
 };
 
-struct shim_byte {
+/* Accesses are recorded for every few bytes: no element of shared memory is smaller. */
+enum { SHIM_GRAIN = 2 };
+struct shim_grain {
     shim_access write, read, other; /* other: the last read by a thread that is not read.thread */
     int copier;                     /* of a copy in flight; -1: none */
 };
@@ -54,7 +56,7 @@ struct shim_block {
     shim_fiber home;
     std::vector<shim_thread> thread;
     std::vector<unsigned char> memory;
-    std::vector<shim_byte> bytes;
+    std::vector<shim_grain> grain;
     std::vector<uint32_t> word; /* [warps][2][SIMT_WARP][SHIM_WORDS], of collectives */
     std::vector<int> order;
     int running;

@@ -1,5 +1,5 @@
 /*
- * shim.h: simt.h for the CPU. Each thread of a block is a fiber; blocks, warps and lanes run in the
+ * shim.cuh: simt.cuh for the CPU. Each thread of a block is a fiber; blocks, warps and lanes run in the
  * order of a schedule. Every access to shared memory is checked against its size, the last writer
  * and readers, and copies in flight. block.cc has the rules, driver.cc the queues.
  */
@@ -11,6 +11,7 @@
 
 #include "runtime/device/cuda/cuda.h"
 
+#define SIMT_UNROLL
 #define SIMT_DEVICE inline
 #define SIMT_BOTH   inline
 
