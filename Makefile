@@ -70,7 +70,7 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 # ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
 MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
 SHARED := peer spm mpi nccl microhttpd
-PARTS_device := cpu ref mock
+PARTS_device := cpu ref mock cuda
 PARTS_program := op run prove
 sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
 module = SRC_$(1) := $(call sources,$(1),$(2))$(if $(call sources,$(1),$(2)),$(eval ROOMS += $(1)))
@@ -90,6 +90,7 @@ LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
 OPENED := $(foreach s,$(SHARED) clang flang,$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s)$(if $(filter $(SHARED),$(s)),.so))))
+include runtime/device/cuda/cuda.mk
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -102,7 +103,7 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(OPENED) $(DOCS) ## build: build everything that this machine can build
+all: $(LIBS) $(PROGRAM) $(OPENED) $(CUDA_SHIM) $(DOCS) ## build: build everything that this machine can build
 objects: $(OBJECTS) ## build: compile the product and link nothing, for another architecture
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.

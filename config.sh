@@ -32,7 +32,9 @@ packages_of() {
     esac
 }
 
-# ---- libraries: name, need, minimum version, package ----
+# ---- libraries: name, need, minimum version, packages ----
+# Those of CUDA and NCCL are in NVIDIA's CUDA repository. Debian 12 has nvidia-cuda-toolkit 11.8 in
+# non-free, which is too old.
 libraries() {
     cat <<'END'
 jansson   required  2.13   libjansson-dev
@@ -49,7 +51,7 @@ mpi       optional  3.0    libopenmpi-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
-cuda      asked     13.0   nvidia-cuda-toolkit
+cuda      asked     13.0   cuda-nvcc-13-0 cuda-cudart-dev-13-0 libcublas-dev-13-0
 nccl      optional  2.18   libnccl-dev
 microhttpd optional 0.9.71 libmicrohttpd-dev
 END
@@ -132,7 +134,7 @@ probe_of() {
     cuda)
         home=${CUDA_HOME:-/usr/local/cuda}
         flags=-I$home/include headers='cuda_runtime_api.h' version='CUDART_VERSION'
-        libs="-L$home/lib64 -lcudart"
+        libs="-L$home/lib64 -lcudart_static -lpthread -lrt -ldl"
         call='int n; return cudaGetDeviceCount(&n) == cudaErrorInvalidValue;'
         ;;
     nccl) # with CUDA, in a shared object of its own
@@ -191,6 +193,10 @@ probe_library() { # name minimum
         why="version $found is older than $2"
         return
     fi
+    if [ "$1" = cuda ] && ! "$home/bin/nvcc" --version >"$probe.log" 2>&1; then
+        why="no compiler $home/bin/nvcc"
+        return
+    fi
     have=1
 }
 
@@ -228,13 +234,22 @@ soname() {
     echo "#define HPC_SONAME_LIBGIT2 \"$shared\"" >>"$dir/config.h.new"
 }
 
+# Where the packages of a library come from.
+source_of() {
+    case $1 in
+    cuda | nccl) echo "install $package from NVIDIA's CUDA repository, or set CUDA_HOME;" \
+        "nvidia-cuda-toolkit of Debian 12 is 11.8" ;;
+    *) echo "package $package; \`make deps\` installs what every build needs" ;;
+    esac
+}
+
 configure_one() {
     have=0 found= why='not looked for'
     if [ "$known" = 1 ] && ! { [ "$CUDA" = 0 ] && { [ "$name" = cuda ] || [ "$name" = nccl ]; }; }; then
         probe_library "$name" "$minimum"
         [ "$name$CUDA" != cuda1 ] || need=required
         [ "$have" = 1 ] || [ "$need" != required ] || die "$name $minimum or newer is needed" \
-            "(package $package; \`make deps\` installs what every build needs): $why"
+            "($(source_of "$name")): $why"
     fi
     upper=$(echo "$name" | tr '[:lower:]' '[:upper:]')
     echo "#define HPC_HAVE_$upper $have" >>"$dir/config.h.new"
@@ -244,6 +259,7 @@ configure_one() {
     if [ "$have" = 1 ]; then
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
+        cuda) echo "CUDA_HOME_FOUND := $home" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
         clang | flang | mpi | nccl | microhttpd)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"

@@ -7,6 +7,7 @@
 
 typedef struct decode_options {
     hpc_bench_decode_options b;
+    const char *device;
     int64_t threads;
     bool json, peer;
 } decode_options;
@@ -77,6 +78,7 @@ static int run(void *options, int argc, char **argv)
     hpc_buf out = {0};
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     o->b.threads = o->threads;
+    o->b.device = o->device;
     hpc_cmd_progress(&progress, false);
     int rc = hpc_bench_decode(&r, &o->b, &progress);
     if (rc < 0) return rc;
@@ -131,6 +133,7 @@ static const hpc_option options[] = {
      .least = 1,
      .most = 1000,
      .help = "Number of measured repetitions after one warm-up; results are medians."},
+    HPC_CMD_DEVICE(decode_options, NULL),
     HPC_CMD_THREADS(decode_options),
     {.name = "isa",
      .kind = HPC_TEXT,

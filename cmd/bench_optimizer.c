@@ -11,7 +11,7 @@ typedef struct optimizer_options {
     hpc_texts optimizer;
     int64_t block, interval, rounds, threads;
     const char *halves;
-    const char *isa, *backend;
+    const char *isa, *device;
     bool json, quiet;
 } optimizer_options;
 
@@ -89,7 +89,7 @@ static int run(void *options, int argc, char **argv)
         .interval = o->interval,
         .rounds = o->rounds,
         .round_bf16 = o->halves,
-        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads}};
+        .device = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads}};
     results r = {0};
     hpc_progress progress;
     hpc_buf out = {0};
@@ -141,12 +141,7 @@ static const hpc_option options[] = {
      .help = "Measured steps of each kind per optimizer, after one warm-up step."},
     MODEL_OPTIONS(offsetof(optimizer_options, model)),
     HPC_CMD_THREADS(optimizer_options),
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(optimizer_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(optimizer_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(optimizer_options, isa),

@@ -13,7 +13,7 @@ typedef struct step_options {
     model_options model;
     int64_t steps, threads;
     double lr;
-    const char *isa, *backend, *optimizer;
+    const char *isa, *device, *optimizer;
     bool json, demo, split, floor, peer;
 } step_options;
 
@@ -164,7 +164,7 @@ static int run(void *options, int argc, char **argv)
     hpc_bench_step_options s = {
         .model = {model_config_of(m), m->sequences, m->length},
         .optimizer = o->optimizer,
-        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads},
+        .device = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads},
         .steps = o->steps,
         .lr = o->lr,
         .profile = o->split,
@@ -204,12 +204,7 @@ static const hpc_option options[] = {
      .choices = hpc_optimizer_names,
      .help = "Optimizer of the update."},
     HPC_CMD_THREADS(step_options),
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(step_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(step_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(step_options, isa),

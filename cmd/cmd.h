@@ -18,7 +18,8 @@
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERNAL = 3 };
 
 extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step,
-    hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_report;
+    hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_bench_graph,
+    hpc_cmd_report;
 extern const hpc_command hpc_cmd_eval_perplexity, hpc_cmd_eval_complete, hpc_cmd_eval_pareval,
     hpc_cmd_eval_perf, hpc_cmd_eval_pragma;
 extern const hpc_command hpc_cmd_plan_check, hpc_cmd_plan_simulate;
@@ -93,13 +94,21 @@ int hpc_cmd_read(hpc_buf *out, const char *file);
 const char *hpc_cmd_bytes(char out[32], double bytes);
 
 /* ---- options that mean the same everywhere ----------------------------------------
- * Rows for an option table over a struct with a member of that name: int64_t threads, bool others.
+ * Rows for an option table over a struct with a member of that name: int64_t threads, const char
+ * *device, bool others.
  * What a command does not do, it has no option for. */
 #define HPC_CMD_THREADS(options)                                                                   \
     {                                                                                              \
         .name = "threads", .letter = 'j', .kind = HPC_INT, .offset = offsetof(options, threads),   \
         .fallback = "0", .argument = "N", .most = 4096,                                            \
         .help = "Worker threads; 0: one for each CPU that this process may use."                   \
+    }
+#define HPC_CMD_DEVICE(options, before) /* before: the option's former name, or NULL */            \
+    {                                                                                              \
+        .name = "device", .former = (before), .kind = HPC_TEXT,                                    \
+        .offset = offsetof(options, device), .fallback = "cpu", .argument = "DEVICE",              \
+        .help = "Device to run on: cpu, cuda, or cuda:N for one of several GPUs; "                 \
+                "`hpccoder info` lists them."                                                      \
     }
 #define HPC_CMD_RESUME(options)                                                                    \
     {                                                                                              \

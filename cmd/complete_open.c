@@ -65,23 +65,6 @@ out:
     return rc;
 }
 
-/* Checked before the model is opened, so that the error names the option. */
-static int check_device(const char *name)
-{
-    hpc_buf known = {0};
-    bool is = false;
-    for (const char *const *k = hpc_device_backends(); *k; k++) {
-        hpc_buf_printf(&known, "%s%s", known.n > 0 ? ", " : "", *k);
-        is = is || strcmp(*k, name) == 0;
-    }
-    int rc = known.failed;
-    if (rc >= 0 && !is)
-        rc =
-            hpc_fail(HPC_E_ARG, "--device %s: unknown device; this build has %s", name, known.data);
-    hpc_buf_release(&known);
-    return rc;
-}
-
 enum { AUTO_SAMPLES = 8, SAMPLES_MOST = 256, AUTO_TOKENS = 1024, RAW_TOKENS = 256 };
 
 /* Limits of tokens and samples, which depend on the model. */
@@ -136,7 +119,7 @@ int complete_open_completer(completing *x)
                             .weights = HPC_DTYPE_N,
                             .guess = o->guess};
     int rc;
-    TRY(check_device(o->device));
+    TRY(hpc_device_choose(&(hpc_device_options){0}, o->device)); /* before a large file is read */
     TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"),
                            HPC_CMD_PILOT));
     TRY(complete_open_passages(&x->passages, x->known, o, x->model));

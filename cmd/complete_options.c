@@ -191,12 +191,7 @@ const hpc_option complete_option_table[] = {
      .argument = "FILE",
      .help = "Name of the file: it determines the language and the folder, and the model sees it. "
              "Required with '-'."},
-    {.name = "device",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, device),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device to run on; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(complete_options, NULL),
     HPC_CMD_THREADS(complete_options),
     {.name = "write",
      .letter = 'w',

@@ -11,7 +11,8 @@
 /* Options without effect on samples. */
 static bool is_recorded(const char *name)
 {
-    static const char *const other[] = {"out", "compare", "html", "json", "quiet", "threads", NULL};
+    static const char *const other[] = {"out",   "compare", "html",   "json",
+                                        "quiet", "threads", "device", NULL};
     for (const char *const *k = other; *k; k++)
         if (strcmp(*k, name) == 0) return false;
     return true;

@@ -9,7 +9,7 @@
 
 typedef struct complete_options {
     eval_common c;
-    const char *server, *api;
+    const char *server, *api, *device;
     int64_t holes, files, max_tokens, prompt_tokens, threads;
     double temperature;
     bool no_compiler;
@@ -36,6 +36,7 @@ static int fill(const complete_options *o, hpc_eval_log *log, const char *model,
         .asker = {.model = model,
                   .server = o->server,
                   .api = strcmp(o->api, "infill") == 0 ? HPC_EVAL_INFILL : HPC_EVAL_COMPLETIONS,
+                  .device = o->device,
                   .threads = hpc_cmd_threads(o->threads),
                   .prompt_tokens = o->prompt_tokens,
                   .max_tokens = o->max_tokens},
@@ -150,6 +151,7 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, no_compiler),
      .help = "Do not parse and compile the completed files with libclang."},
+    HPC_CMD_DEVICE(complete_options, NULL),
     HPC_CMD_THREADS(complete_options),
     {.name = NULL},
 };

@@ -8,7 +8,7 @@
 
 typedef struct pareval_options {
     eval_common c;
-    const char *checkout, *model, *server, *samples_in, *models;
+    const char *checkout, *model, *server, *samples_in, *models, *device;
     int64_t samples, problems, shrink, resources, max_tokens, threads;
     double temperature, top_p, build_seconds, run_seconds;
     bool unsafe_run;
@@ -47,6 +47,7 @@ static int judge(const pareval_options *o, hpc_eval_log *log, const char *model)
                                   .asker = {.model = model,
                                             .server = o->server,
                                             .api = HPC_EVAL_COMPLETIONS,
+                                            .device = o->device,
                                             .threads = hpc_cmd_threads(o->threads),
                                             .max_tokens = o->max_tokens,
                                             .samples = o->samples},
@@ -117,7 +118,7 @@ static const hpc_option options[] = {
          "Judge these outputs, in ParEval's JSON format, instead. They are matched with the "
          "prompts by their signature, because the numbers of problems have changed."),
     TEXT(models, "models", "serial,omp,mpi,mpi+omp", "LIST",
-         "Models of parallelism, separated by commas."),
+         "Models of parallelism, separated by commas; also kokkos."),
     NUMBER(samples, "samples", "1", 1, 1000,
            "Candidates of each prompt. k of build@k is 1, 5, 10 and 20, up to this number."),
     REAL(temperature, "temperature", "-1", "T", -1, 100,
@@ -140,6 +141,7 @@ static const hpc_option options[] = {
      .offset = offsetof(pareval_options, unsafe_run),
      .help = "Build and run generated code without the sandbox, as the current user."},
     EVAL_OPTIONS(offsetof(pareval_options, c)),
+    HPC_CMD_DEVICE(pareval_options, NULL),
     HPC_CMD_THREADS(pareval_options),
     {.name = NULL},
 };
@@ -153,7 +155,8 @@ const hpc_command hpc_cmd_eval_pareval = {
         "ParEval's own driver, and runs it on --resources threads or ranks. A candidate passes if "
         "the driver validates its results and the text uses the requested model of parallelism. "
         "Reports unbiased estimates of build@k, pass@k, speedup_n@k and efficiency_n@k. Prompts "
-        "for kokkos, cuda and hip are not built.\n\n"
+        "for kokkos need Kokkos in tpl/kokkos/build of the checkout, where ParEval's README "
+        "installs it. Prompts for cuda and hip are not built.\n\n"
         "Generated code is built and run only in a sandbox (bubblewrap): without network, without "
         "home folders, as an unprivileged user, with limits of time, memory, processes and disk "
         "space. If no sandbox can be created, the command fails, unless --unsafe-run is given.\n\n"

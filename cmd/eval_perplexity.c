@@ -6,7 +6,7 @@
 
 typedef struct perplexity_options {
     eval_common c;
-    const char *ngram_train;
+    const char *ngram_train, *device;
     int64_t context, file_bytes, files, threads;
 } perplexity_options;
 
@@ -15,15 +15,16 @@ static int score(const perplexity_options *o, hpc_eval_log *log, const char *mod
 {
     hpc_cmd_signals *signals = NULL;
     hpc_progress progress;
-    hpc_eval_perplexity_options x = {
-        .files = {.path = (const char *const *)argv,
-                  .path_n = argc,
-                  .most = o->files,
-                  .bytes = o->file_bytes,
-                  .seed = (uint64_t)o->c.seed},
-        .ngram_train = o->ngram_train,
-        .model = {.threads = hpc_cmd_threads(o->threads), .context = o->context},
-        .progress = &progress};
+    hpc_eval_perplexity_options x = {.files = {.path = (const char *const *)argv,
+                                               .path_n = argc,
+                                               .most = o->files,
+                                               .bytes = o->file_bytes,
+                                               .seed = (uint64_t)o->c.seed},
+                                     .ngram_train = o->ngram_train,
+                                     .model = {.device = o->device,
+                                               .threads = hpc_cmd_threads(o->threads),
+                                               .context = o->context},
+                                     .progress = &progress};
     int rc;
     TRY(hpc_cmd_signals_start(&signals, "eval perplexity", "reporting the files scored so far"));
     x.stop = hpc_cmd_signals_stop(signals);
@@ -83,6 +84,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 1e9,
      .help = "Score at most N files, chosen by the seed; 0: all."},
+    HPC_CMD_DEVICE(perplexity_options, NULL),
     HPC_CMD_THREADS(perplexity_options),
     {.name = NULL},
 };

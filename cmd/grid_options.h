@@ -5,18 +5,23 @@
 #ifndef HPC_CMD_GRID_OPTIONS_H
 #define HPC_CMD_GRID_OPTIONS_H
 
+#include <string.h>
+
 #include "train/train.h"
 
 typedef struct grid_options {
-    const char *grid;
-    int64_t zero, ahead, bucket_kib;
+    const char *grid, *pipe_schedule;
+    int64_t zero, ahead, bucket_kib, pipe_chunks, pipe_limit;
     bool keep_depth, no_overlap, overdecompose, sequence;
 } grid_options;
 
 /* All but the grid. */
 static inline hpc_parallel parallel_of(const grid_options *g)
 {
-    return (hpc_parallel){.zero = (int)g->zero,
+    hpc_pipe pipe = {.chunks = (int)g->pipe_chunks, .limit = (int)g->pipe_limit};
+    while (strcmp(hpc_pipe_schedule_names[pipe.schedule], g->pipe_schedule) != 0) pipe.schedule++;
+    return (hpc_parallel){.pipe = pipe,
+                          .zero = (int)g->zero,
                           .keep_depth = g->keep_depth,
                           .overlap = !g->no_overlap,
                           .halves = g->overdecompose,
@@ -34,7 +39,31 @@ static inline hpc_parallel parallel_of(const grid_options *g)
      .fallback = "",                                                                               \
      .argument = "AXIS=N,...",                                                                     \
      .help = "Ranks along each axis. data and depth split rows; row splits heads, the MLP and "    \
-             "matrices; col splits the width and matrices." ranks},                                \
+             "matrices; col splits the width and matrices; pipe splits the blocks into stages, "   \
+             "through which microbatches (--accumulate) pass." ranks},                             \
+        {.name = "pipe-schedule",                                                                  \
+         .kind = HPC_CHOICE,                                                                       \
+         .offset = (base) + offsetof(grid_options, pipe_schedule),                                 \
+         .fallback = "auto",                                                                       \
+         .argument = "NAME",                                                                       \
+         .choices = hpc_pipe_schedule_names,                                                       \
+         .help = "Order of microbatches in a pipeline: all forwards first (gpipe), alternating "   \
+                 "(1f1b), with several stages on each rank (interleaved), or as messages arrive "  \
+                 "(arrival). All give the same bits. auto: 1f1b."},                                \
+        {.name = "pipe-chunks",                                                                    \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(grid_options, pipe_chunks),                                   \
+         .fallback = "0",                                                                          \
+         .argument = "N",                                                                          \
+         .most = HPC_STAGES,                                                                       \
+         .help = "Stages on each rank of a pipeline; 0: 1, or 2 with interleaved."},               \
+        {.name = "pipe-limit",                                                                     \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(grid_options, pipe_limit),                                    \
+         .fallback = "0",                                                                          \
+         .argument = "N",                                                                          \
+         .most = 65536,                                                                            \
+         .help = "Microbatches in flight with --pipe-schedule arrival; 0: the ranks along pipe."}, \
         {.name = "zero",                                                                           \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(grid_options, zero),                                          \

@@ -57,6 +57,33 @@ static const char *const compiler =
     "gcc " __VERSION__;
 #endif
 
+enum { DEVICES_MOST = 64 };
+
+static void put_devices_json(hpc_json_out *w)
+{
+    hpc_device_entry all[DEVICES_MOST];
+    int n = hpc_device_list(all, DEVICES_MOST);
+    hpc_json_open(w, "devices", '[');
+    for (int k = 0; k < n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "name", all[k].name);
+        hpc_json_put_bool(w, "usable", all[k].usable);
+        hpc_json_put_text(w, "about", all[k].about);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+}
+
+static void put_devices(hpc_table *t)
+{
+    hpc_device_entry all[DEVICES_MOST];
+    int n = hpc_device_list(all, DEVICES_MOST);
+    for (int k = 0; k < n; k++) {
+        hpc_table_cell(t, "device %s", all[k].name);
+        hpc_table_cell(t, "%s: %s", all[k].usable ? "yes" : "no", all[k].about);
+    }
+}
+
 static void put_json(hpc_buf *out, int threads, const char *model)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
@@ -68,6 +95,7 @@ static void put_json(hpc_buf *out, int threads, const char *model)
     hpc_json_open(&w, "backends", '[');
     for (const char *const *b = hpc_device_backends(); *b; b++) hpc_json_put_text(&w, NULL, *b);
     hpc_json_close(&w, ']');
+    put_devices_json(&w);
     hpc_json_open(&w, "isas", '[');
     for (const char *const *i = hpc_device_isas(); *i; i++) hpc_json_put_text(&w, NULL, *i);
     hpc_json_close(&w, ']');
@@ -142,15 +170,13 @@ static int put_text(hpc_buf *out, int threads, const char *model)
     const char *name = strrchr(model, '/'); /* a path would not fit */
     int rc = HPC_OK;
     hpc_buf_printf(out, "hpccoder %s, built with %s\n", HPC_VERSION, compiler);
-    TRY(put_list(&t, "backends", hpc_device_backends()));
+    put_devices(&t);
     TRY(put_list(&t, "instruction sets", hpc_device_isas()));
     hpc_table_cell(&t, "threads");
     hpc_table_cell(&t, "%d", threads);
     hpc_table_cell(&t, "default model");
     hpc_table_cell(&t, "%s", name && name[1] ? name + 1 : model);
     for (int k = 0; k < FEATURE_N; k++) put_feature(&t, &features[k]);
-    hpc_table_cell(&t, "training on GPUs");
-    hpc_table_cell(&t, "no: no GPU backend exists yet");
 out:
     if (rc < 0) hpc_buf_release(&t.text);
     return rc < 0 ? rc : hpc_table_print(out, &t, hpc_cmd_table_columns());
@@ -191,7 +217,8 @@ const hpc_command hpc_cmd_info = {
     .summary = "Show the features of this build and this machine.",
     .arguments = "",
     .description =
-        "Prints the version, the compiler, the available backends, the instruction sets that this "
+        "Prints the version, the compiler, the devices for --device with the reason where one is "
+        "not usable, the instruction sets that this "
         "CPU supports (best first), and the number of threads that this process may use. Then "
         "lists each optional feature: yes, or why it is not available and which Debian package "
         "enables it. The metrics of valgrind are `cost` and `instructions` of `perf collect`.",

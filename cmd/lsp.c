@@ -8,7 +8,7 @@
 #include "infer/serve/lsp.h"
 
 typedef struct lsp_options {
-    const char *model, *passages, *database, *cache;
+    const char *model, *passages, *database, *cache, *device;
     bool no_complete, no_pragma, guard, perf, unchecked;
     int64_t tokens, threads;
     double seconds, prompt_seconds;
@@ -93,6 +93,7 @@ static const hpc_option option_table[] = {
      .least = 0,
      .most = 600,
      .help = "Shorten prompts that take longer to read, but not below 512 tokens. 0: no limit."},
+    HPC_CMD_DEVICE(lsp_options, NULL),
     HPC_CMD_THREADS(lsp_options),
     {.name = NULL}};
 
@@ -123,8 +124,10 @@ static int run(void *options, int argc, char **argv)
     hpc_checker *checker = NULL, *completion_checker = NULL;
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: lsp takes no arguments", argv[0]);
+    TRY(hpc_device_choose(&(hpc_device_options){0}, o->device));
     const int64_t answers = o->no_complete || o->unchecked ? 1 : ANSWERS;
-    s.engine = (hpc_engine_options){.threads = hpc_cmd_threads(o->threads),
+    s.engine = (hpc_engine_options){.backend = o->device,
+                                    .threads = hpc_cmd_threads(o->threads),
                                     .weights = HPC_DTYPE_N,
                                     .cache_tokens = PROMPT_TOKENS + answers * o->tokens,
                                     .requests = answers,

@@ -9,7 +9,7 @@
 #include "infer/serve/mcp.h"
 
 typedef struct mcp_options {
-    const char *model;
+    const char *model, *device;
     double seconds;
 } mcp_options;
 
@@ -20,6 +20,7 @@ static const hpc_option option_table[] = {
      .offset = offsetof(mcp_options, model),
      .argument = "DIR|FILE.gguf|FILE.packed",
      .help = "Model for completions. Default: $HPCCODER_MODEL, then the model that is installed."},
+    HPC_CMD_DEVICE(mcp_options, NULL),
     {.name = "seconds",
      .kind = HPC_REAL,
      .offset = offsetof(mcp_options, seconds),
@@ -38,10 +39,13 @@ static int run(void *options, int argc, char **argv)
                          .version = HPC_VERSION,
                          .tool = {.program = "/proc/self/exe",
                                   .model = o->model ? o->model : getenv("HPCCODER_MODEL"),
+                                  .device = o->device,
                                   .seconds = o->seconds,
                                   .scratch = hpc_cmd_scratch()}};
     char program[PATH_MAX];
     if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: mcp takes no arguments", argv[0]);
+    int rc = hpc_device_choose(&(hpc_device_options){0}, o->device);
+    if (rc < 0) return rc;
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot find the path of this program");
     program[n] = '\0';

@@ -4,10 +4,11 @@
 #include "cmd/cmd.h"
 #include "cmd/plan.h"
 #include "cmd/terminal.h"
+#include "train/plan.h"
 
 typedef struct check_options {
     plan_ask ask;
-    const char *backend, *isa;
+    const char *device, *isa;
     int64_t threads;
     double memory;
     bool json;
@@ -22,7 +23,8 @@ typedef struct finding {
 
 typedef struct check {
     const check_options *o;
-    finding order, layouts, memory;
+    finding order, stages, layouts, memory;
+    int64_t tasks;        /* of all ranks along pipe */
     hpc_step_memory most; /* of the rank that needs most */
     int rank, ranks, compared;
 } check;
@@ -41,7 +43,7 @@ static int conclude(finding *f, int rc)
 static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_config *model)
 {
     const check_options *o = c->o;
-    hpc_device_options dev = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    hpc_device_options dev = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     hpc_device *d = NULL;
     char need[32], have[32];
     double cap = o->memory * 0x1p30;
@@ -60,16 +62,37 @@ out:
     return rc;
 }
 
+/* The stages of a pipeline, and its tasks. */
+static int prove_stages(check *c, const hpc_step_ranks *r)
+{
+    const plan_ask *a = &c->o->ask;
+    hpc_train_plan *plan = NULL;
+    hpc_model_config model;
+    hpc_step_options s = {.parallel = r->q};
+    int rc;
+    TRY(hpc_step_prove_stages(&c->stages.proof, r));
+    TRY(hpc_cmd_plan_model(&model, a));
+    TRY(hpc_plan_make(&plan, r->serial, &r->io, &model, &s, a->accumulate));
+    TRY(hpc_plan_check_tasks(plan));
+    c->tasks = 0;
+    for (int k = 0; k < plan->list_n; k++) c->tasks += plan->list[k].gradient_n;
+out:
+    hpc_plan_free(plan);
+    return rc;
+}
+
 static int check_step(check *c, const hpc_plan_step *s)
 {
     hpc_step_ranks *r = hpc_alloc(1, sizeof *r);
     int rc = HPC_E_NOMEM;
     if (!r) return rc;
     TRY(hpc_step_ranks_init(r, s->serial, &s->io, &s->parallel, 0));
+    r->microbatches = c->o->ask.accumulate;
     hpc_prove w = hpc_step_ranks_prove(r);
     c->ranks = hpc_grid_size(&s->parallel.grid);
     c->compared = r->n;
     TRY(conclude(&c->order, hpc_prove_order(&c->order.proof, &w)));
+    TRY(conclude(&c->stages, prove_stages(c, r)));
     TRY(conclude(&c->layouts, hpc_prove_layouts(&c->layouts.proof, &w)));
     TRY(check_memory(c, r, &s->model));
 out:
@@ -95,6 +118,10 @@ static void put_json(hpc_buf *out, const check *c)
     hpc_json_put_int(&w, "compared", c->compared);
     put_finding(&w, "order", &c->order);
     hpc_json_put_int(&w, "collectives", c->order.proof.collectives);
+    hpc_json_close(&w, '}');
+    put_finding(&w, "stages", &c->stages);
+    hpc_json_put_int(&w, "messages", c->stages.proof.moves);
+    hpc_json_put_int(&w, "tasks", c->tasks);
     hpc_json_close(&w, '}');
     put_finding(&w, "layouts", &c->layouts);
     hpc_json_put_int(&w, "instructions", c->layouts.proof.instructions);
@@ -126,6 +153,16 @@ static void put_text(hpc_buf *out, const check *c)
                        (long long)o->proof.collectives);
     else
         hpc_table_cell(&t, "%s", o->error.text);
+    if (c->stages.proof.moves > 0 || !c->stages.ok) {
+        hpc_table_cell(&t, "stages");
+        if (c->stages.ok)
+            hpc_table_cell(&t,
+                           "hold: %lld messages of a microbatch, each received once; %lld tasks "
+                           "end",
+                           (long long)c->stages.proof.moves, (long long)c->tasks);
+        else
+            hpc_table_cell(&t, "%s", c->stages.error.text);
+    }
     hpc_table_cell(&t, "layouts");
     if (l->ok)
         hpc_table_cell(&t,
@@ -162,7 +199,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_step(&c, &s));
     o->json ? put_json(&out, &c) : put_text(&out, &c);
     TRY(hpc_cmd_print(&out));
-    rc = c.order.ok && c.layouts.ok && c.memory.ok ? EXIT_DONE : EXIT_FINDINGS;
+    rc = c.order.ok && c.stages.ok && c.layouts.ok && c.memory.ok ? EXIT_DONE : EXIT_FINDINGS;
 out:
     hpc_buf_release(&out);
     hpc_plan_release(&s);
@@ -178,12 +215,7 @@ static const hpc_option options[] = {
      .argument = "GIB",
      .most = 1e6,
      .help = "Memory limit per rank; 0: no limit."},
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(check_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(check_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(check_options, isa),
@@ -199,14 +231,16 @@ const hpc_command hpc_cmd_plan_check = {
     .summary = "Verify a training step on many ranks before it starts.",
     .arguments = "",
     .description =
-        "Builds the programs of all ranks of the grid and proves three properties. With more than "
+        "Builds the programs of all ranks of the grid and proves these properties. With more than "
         "64 ranks, it builds those of representative ranks: the first, second and last along each "
         "axis. Order: all ranks start the same collectives, with the same kinds, types and sizes, "
         "over the same axes, in the same order, so that none waits forever. Layouts: each "
         "instruction of the step of one rank is done exactly once on all of its elements. Partial "
         "sums are reduced once before any nonlinear use; replicas agree; parts cover their tensor "
         "once; random numbers belong to their elements; and gathered values are gathered again "
-        "after they were written. Memory: the allocations of the rank that needs most, listed by "
+        "after they were written. Stages, with pipe: each stage has what it reads, each message is "
+        "received once, and the tasks of no rank wait for ever. Memory: the allocations of the "
+        "rank that needs most, listed by "
         "purpose, stay below --memory. For a pruned step (--prune), each part of a matrix is "
         "assumed to keep its share, which a real mask need not do.\n\n"
         "The proof reads the finished programs and does not depend on how they were made. It "

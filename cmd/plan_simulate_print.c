@@ -59,6 +59,7 @@ static void put_json_row(hpc_json_out *w, const simulate_study *t, const hpc_ste
     hpc_json_put_real(w, "communication_s", r->s.communication_s);
     hpc_json_put_real(w, "exposed_s", r->s.exposed_s);
     hpc_json_put_real(w, "least_s", r->s.least_s);
+    if (r->parallel.grid.extent[HPC_AXIS_PIPE] > 1) hpc_json_put_real(w, "bubble_s", r->s.bubble_s);
     hpc_json_put_real(w, "tokens_per_s", (double)t->tokens / r->s.step_s);
     hpc_json_put_real(w, "mfu", model_share(t, r));
     hpc_json_put_real(w, "program_share", program_share(t, r));
@@ -165,6 +166,11 @@ void hpc_cmd_simulate_put_one(hpc_buf *out, const simulate_study *t, const hpc_s
     hpc_table_cell(&w, "communication");
     hpc_table_cell(&w, "%.4g s, of which %.4g s are waited for and %.0f %% hidden",
                    s->communication_s, s->exposed_s, 100 * hidden);
+    if (r->parallel.grid.extent[HPC_AXIS_PIPE] > 1) {
+        hpc_table_cell(&w, "bubble");
+        hpc_table_cell(&w, "%.4g s on the rank with the longest, of %.4g s with microbatches",
+                       s->bubble_s, s->step_s - s->rest_s);
+    }
     hpc_table_cell(&w, "at least");
     hpc_table_cell(&w, "%.4g s, with perfect overlap", s->least_s);
     add_memory(&w, t, r);

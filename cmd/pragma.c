@@ -57,6 +57,7 @@ static int skip_files(char ***file, int64_t *n, const char *from)
 static int run(void *options, int argc, char **argv)
 {
     pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+    hpc_trust trust = {0};
     pragma_judging j = {.o = options, .worst = EXIT_DONE, .asking = &asking};
     hpc_cmd_signals *signals = NULL;
     int64_t n;
@@ -69,12 +70,18 @@ static int run(void *options, int argc, char **argv)
         TRY(hpc_cmd_signals_start(&signals, "pragma", "finishing the files in progress"));
     }
     TRY(open_model(&j));
+    if (j.o->trust) {
+        TRY(hpc_trust_read(&trust, j.o->trust));
+        j.trust = &trust;
+    }
     TRY(pragma_judge_all(&j, argv, n, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(pragma_print_summary(&j));
+    pragma_warn_of_trust(&j);
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;
 out:
     hpc_cmd_signals_end(signals);
     hpc_directive_model_close(j.model);
+    hpc_trust_release(&trust);
     return rc;
 }
 
@@ -88,7 +95,9 @@ const hpc_command hpc_cmd_pragma = {
         "analysis of the memory that iterations read and write. The verdicts are: `parallel`: "
         "proven. "
         "`conditional`: proven under the assumptions listed, for example that two pointers do not "
-        "overlap; each comes with an expression that tests it, if there is one. `unsafe`: the "
+        "overlap; each comes with an expression that tests it, if there is one. At most three "
+        "have none: a programmer must check them, and --trust records those confirmed. `unsafe`: "
+        "the "
         "evidence names the values that one iteration passes to another. `unknown`: the evidence "
         "names the obstacle. The analysis assumes that programs are free of undefined behaviour "
         "and that sums of floating-point numbers may be reordered.\n\n"

@@ -10,13 +10,14 @@
 #include "cmd/compiler.h"
 #include "infer/complete/directive_model.h"
 #include "infer/pragma/directives.h"
+#include "infer/pragma/trust.h"
 
 typedef struct pragma_options {
     int64_t at;
     bool diff, fix, force, check, guard, conditional, default_none, simd, target, rank, json, quiet;
     bool sandbox;
     double tolerance, seconds;
-    const char *format, *database, *verify, *folder, *build, *run, *model, *from;
+    const char *format, *database, *verify, *folder, *build, *run, *model, *from, *trust;
     int64_t threads;
 } pragma_options;
 extern const hpc_option pragma_option_table[];
@@ -37,6 +38,7 @@ typedef struct pragma_judging {
     hpc_checker *checker;
     hpc_directive_model *model; /* NULL: no model is asked */
     pthread_mutex_t *asking;
+    hpc_trust *trust; /* NULL: nothing is confirmed; only the printing thread changes it */
     bool sarif, json;
     int64_t by_verdict[4], wrong_n, directives_n, files_n;
     int worst; /* exit code */
@@ -54,6 +56,8 @@ int pragma_give_up_on(pragma_file *f, int rc);
 /* Prints warnings and results, or writes the edits, and adds the file to the counts of the run. */
 int pragma_print_file(pragma_file *f, pragma_judging *j);
 int pragma_print_summary(const pragma_judging *j);
+/* Warns of each confirmed assumption on which no loop of its file depends. */
+void pragma_warn_of_trust(const pragma_judging *j);
 
 /* ---- pragma_many.c ---- */
 /* Judges n files on several workers and prints the results in order. *stop, if set, ends the run

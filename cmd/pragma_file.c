@@ -62,6 +62,12 @@ static int open_checker(pragma_file *f, pragma_judging *j)
     return f->d.untyped ? HPC_OK : HPC_E_NOMEM;
 }
 
+static int64_t trusted(const void *user, const char *function, const char *text)
+{
+    const judged *x = user;
+    return hpc_trust_line(x->j->trust, x->f->d.path, function, text);
+}
+
 static int find_loops(pragma_file *f, pragma_judging *j)
 {
     const pragma_options *o = j->o;
@@ -79,6 +85,8 @@ static int find_loops(pragma_file *f, pragma_judging *j)
     d.loops.simd = o->simd;
     d.loops.target = o->target;
     d.loops.line = (uint32_t)o->at;
+    d.loops.trust = j->trust ? trusted : NULL;
+    d.loops.user = &x;
     if (hpc_tree_knows(f->d.language)) {
         TRY(find_flags(&flags, f, j));
         TRY(open_checker(f, j));

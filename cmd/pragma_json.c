@@ -28,6 +28,8 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
         hpc_json_open(w, NULL, '{');
         hpc_json_put_text(w, "text", l->assumption[k].text);
         hpc_json_put_text(w, "check", l->assumption[k].check);
+        hpc_json_put_text(w, "code", l->assumption[k].code);
+        hpc_json_put_bool(w, "trusted", l->assumption[k].trusted > 0);
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');

@@ -40,6 +40,12 @@ const hpc_option pragma_option_table[] = {
      .offset = offsetof(pragma_options, conditional),
      .help = "Take the assumptions of these loops for granted: --fix and --diff include their "
              "directives."},
+    {.name = "trust",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, trust),
+     .argument = "FILE",
+     .help = "Assumptions that you have confirmed, one a line: FILE: FUNCTION: ASSUMPTION. They "
+             "are taken for granted. Lines on which no judged loop depends are reported."},
     {.name = "default-none",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, default_none),

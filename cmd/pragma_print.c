@@ -74,6 +74,26 @@ static void remark(const pragma_file *f, pragma_judging *j)
                 f->d.path);
 }
 
+static void count_trusted(const pragma_file *f, hpc_trust *t)
+{
+    hpc_trust_judged(t, f->d.path);
+    for (int64_t i = 0; i < f->d.loops.n; i++)
+        for (int64_t k = 0; k < f->d.loops.item[i].assumptions_n; k++)
+            hpc_trust_used(t, f->d.loops.item[i].assumption[k].trusted);
+}
+
+void pragma_warn_of_trust(const pragma_judging *j)
+{
+    char text[800];
+    for (int64_t k = 0; j->trust && k < j->trust->n; k++) {
+        const hpc_trust_entry *e = &j->trust->item[k];
+        if (!e->judged || e->used || j->o->at > 0) continue;
+        snprintf(text, sizeof text, "%s:%lld: no loop of %s in %s depends on this assumption",
+                 j->o->trust, (long long)e->line, e->function, e->file);
+        hpc_cmd_warn(text, "pragma");
+    }
+}
+
 static int print_result(const pragma_file *f, pragma_judging *j)
 {
     hpc_buf out = {0};
@@ -96,6 +116,7 @@ int pragma_print_file(pragma_file *f, pragma_judging *j)
 {
     int rc = HPC_OK;
     print_warnings(f);
+    if (j->trust && !f->failed) count_trusted(f, j->trust);
     if (!f->failed) rc = pragma_give_up_on(f, print_result(f, j));
     print_warnings(f);
     if (f->failed)

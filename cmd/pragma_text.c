@@ -180,12 +180,33 @@ static void put_assumptions(hpc_buf *out, const hpc_pragma_loop *l)
     const int64_t shown = l->assumptions_n <= EVIDENCE_LINES ? l->assumptions_n : EVIDENCE_LINES;
     for (int64_t k = 0; k < shown; k++) {
         hpc_buf_printf(out, "    assumes: %s", l->assumption[k].text);
-        if (l->assumption[k].check) hpc_buf_printf(out, " [%s]", l->assumption[k].check);
+        if (l->assumption[k].trusted)
+            hpc_buf_text(out, " (confirmed)");
+        else if (l->assumption[k].check)
+            hpc_buf_printf(out, " [%s]", l->assumption[k].check);
+        else
+            hpc_buf_text(out, l->assumption[k].code ? " (no test; --at prints code for one)"
+                                                    : " (no test)");
         hpc_buf_text(out, "\n");
     }
     if (shown < l->assumptions_n)
         hpc_buf_printf(out, "    assumes %lld more: --format json lists them\n",
                        (long long)(l->assumptions_n - shown));
+}
+
+/* Code that tests assumptions, each line with a mark in front. */
+static void put_code(hpc_buf *out, const hpc_pragma_loop *l)
+{
+    for (int64_t k = 0; k < l->assumptions_n; k++) {
+        const char *p = l->assumption[k].code;
+        if (!p) continue;
+        hpc_buf_printf(out, "    code: tests that %s\n", l->assumption[k].text);
+        while (*p) {
+            const size_t n = strcspn(p, "\n");
+            hpc_buf_printf(out, "       | %.*s\n", (int)n, p);
+            p += n + (p[n] == '\n');
+        }
+    }
 }
 
 static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
@@ -207,7 +228,7 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
     if (hpc_directive_advice(l)) hpc_buf_printf(out, "    better: %s\n", hpc_directive_advice(l));
 }
 
-static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
+static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i, bool code)
 {
     const hpc_pragma_loop *l = &f->d.loops.item[i];
     static const terminal_style style_of[] = {[HPC_VERDICT_PARALLEL] = STYLE_GOOD,
@@ -232,27 +253,29 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
         hpc_buf_printf(out, "    %s: %s\n", note->directive ? "not inserted" : "no directive",
                        note->because);
     put_evidence(out, l);
+    if (code) put_code(out, l);
     hpc_buf_text(out, "\n");
 }
 
 /* Proposed loops in order of their rank, then the others. */
-static int put_ranked(hpc_buf *out, const pragma_file *f)
+static int put_ranked(hpc_buf *out, const pragma_file *f, bool code)
 {
     int64_t *at = hpc_alloc((size_t)f->d.loops.n + 1, sizeof *at), proposed = 0;
     if (!at) return HPC_E_NOMEM;
     for (int64_t i = 0; i < f->d.loops.n; i++) proposed += f->d.choice[i].rank > 0;
     for (int64_t i = 0, other = proposed; i < f->d.loops.n; i++)
         at[f->d.choice[i].rank > 0 ? f->d.choice[i].rank - 1 : other++] = i;
-    for (int64_t k = 0; k < f->d.loops.n; k++) put_loop(out, f, at[k]);
+    for (int64_t k = 0; k < f->d.loops.n; k++) put_loop(out, f, at[k], code);
     hpc_free(at);
     return out->failed;
 }
 
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
-    if ((o->rank || o->model) && !o->check) return put_ranked(out, f);
+    if ((o->rank || o->model) && !o->check) return put_ranked(out, f, o->at > 0);
     for (int64_t i = 0; i < f->d.loops.n; i++)
-        if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i])) put_loop(out, f, i);
+        if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i]))
+            put_loop(out, f, i, o->at > 0);
     return out->failed;
 }
 

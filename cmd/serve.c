@@ -121,6 +121,7 @@ static int choose_model(serving *x)
     const serve_options *o = x->o;
     hpc_scheduler_options *s = &x->api.scheduler;
     int rc;
+    TRY(hpc_device_choose(&(hpc_device_options){0}, o->device));
     TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"),
                            HPC_CMD_PILOT));
     TRY(hpc_cmd_find_passages(x->passages, o->passages, x->model));

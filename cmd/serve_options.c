@@ -125,12 +125,7 @@ const hpc_option serve_option_table[] = {
      .argument = "N",
      .most = 64,
      .help = "Tokens to draft by prompt lookup where the text repeats."},
-    {.name = "device",
-     .kind = HPC_TEXT,
-     .offset = offsetof(serve_options, device),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device to run on; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(serve_options, NULL),
     HPC_CMD_THREADS(serve_options),
     HPC_CMD_QUIET(serve_options),
     {.name = NULL}};

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "runtime/device/probe.h"
 #include "cmd/train.h"
+#include "train/plan.h"
 
 /* ---- what is shown ------------------------------------------------------------------------- */
 
@@ -174,6 +175,7 @@ static int run(void *options, int argc, char **argv)
 {
     train_options *o = options;
     hpc_training_options t;
+    hpc_train_plan *plan = NULL;
     hpc_arena *a = hpc_arena_create(0);
     int rc = a ? HPC_OK : HPC_E_NOMEM;
     if (rc < 0) return rc;
@@ -185,9 +187,12 @@ static int run(void *options, int argc, char **argv)
         TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the run"));
     TRY(hpc_cmd_train_lora_init(o));
     TRY(hpc_cmd_train_base(o, a));
+    TRY(hpc_cmd_train_plan(&plan, o, a));
     TRY(hpc_cmd_train_configure(&t, o, a));
+    t.trainer.plan = plan;
     rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train_on_ranks(&t, o);
 out:
+    hpc_plan_free(plan);
     hpc_arena_free(a);
     return rc;
 }

@@ -15,9 +15,9 @@ typedef struct train_options {
     grid_options ranks;
     prune_options pruned;
     hpc_texts data, validation, set;
-    const char *out, *tokenizer, *model, *init;
+    const char *out, *tokenizer, *model, *init, *plan;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *lora_tokens, *lora_init, *isa, *backend, *trace, *prune_after,
+    const char *lora_targets, *lora_tokens, *lora_init, *isa, *device, *trace, *prune_after,
         *prune_over;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
@@ -27,12 +27,20 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
+    const char *gate, *anneal;
+    int64_t experts, top_k, expert_every, expert_ffn, anneal_steps, hard_from;
+    double capacity, balance_loss, z_loss, temperature, temperature_least, threshold;
+    bool noisy_weights;
     bool tied, lora_dense, from_sgd, resume, dry_run, json, quiet;
 } train_options;
 
-/* One table in three files: each part continues with the next. */
-extern const hpc_option hpc_cmd_train_options[], hpc_cmd_train_optimizer_options[],
-    hpc_cmd_train_run_options[];
+/* One table in four files: each part continues with the next. */
+extern const hpc_option hpc_cmd_train_options[], hpc_cmd_train_expert_options[],
+    hpc_cmd_train_optimizer_options[], hpc_cmd_train_run_options[];
+/* train_experts.c: the experts of a new model, or a comparison with those of the model in `from`;
+ * and how a step chooses them. */
+int hpc_cmd_train_expert_model(hpc_model_config *c, const train_options *o, const char *from);
+void hpc_cmd_train_expert_step(hpc_trainer_options *t, const train_options *o, int64_t steps);
 /* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a);
@@ -40,6 +48,9 @@ int hpc_cmd_train_base(train_options *o, hpc_arena *a);
  * sets o->lora_rank. */
 int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer);
 int hpc_cmd_train_lora_init(train_options *o);
+/* train_plan.c: reads --plan, which the caller frees, and sets the options that it decides; *plan
+ * is NULL without one. */
+int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory
  * for all ranks of a grid; it is collective. */

@@ -140,6 +140,7 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
         c->vocab = o->vocab ? o->vocab : vocab;
         if (o->tokenizer) TRY(end_tokens(c, o->tokenizer));
     }
+    TRY(hpc_cmd_train_expert_model(c, o, from));
     c->dropout = o->dropout;
     c->dtype = compute_dtype(o->dtype);
     if (o->classes) {
@@ -256,10 +257,11 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;
+    hpc_cmd_train_expert_step(r, o, t->steps);
     r->traced = o->trace ? o->trace_steps : 0;
     r->parallel = parallel_of(&o->ranks);
     r->device =
-        (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+        (hpc_device_options){.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     if (r->objective == HPC_OBJECTIVE_PAIRS) TRY(marks_of(&t->marks, t->tokenizer));
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(&r->model, o, vocab));

@@ -1,6 +1,6 @@
 /*
  * train_options.c: the option table of `hpccoder train`, which also defines the keys of a
- * configuration: data, model and length of a run. train_options_optimizer.c continues it.
+ * configuration: data, model and length of a run. train_experts.c continues it.
  */
 #include "cmd/cmd.h"
 #include "cmd/lora_options.h"
@@ -206,5 +206,5 @@ const hpc_option hpc_cmd_train_options[] = {
      .least = 0,
      .most = 1e18,
      .help = "Tokens of the run, instead of --steps."},
-    {.more = hpc_cmd_train_optimizer_options},
+    {.more = hpc_cmd_train_expert_options},
 };

@@ -9,6 +9,12 @@
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
 const hpc_option hpc_cmd_train_run_options[] = {
+    {.name = "plan",
+     .kind = HPC_TEXT,
+     .offset = offsetof(train_options, plan),
+     .argument = "FILE",
+     .help = "Plan from `hpccoder plan show --json`: decides the grid, its passes, --recompute and "
+             "--accumulate."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, dtype),
@@ -88,12 +94,7 @@ const hpc_option hpc_cmd_train_run_options[] = {
      .offset = offsetof(train_options, dry_run),
      .help = "Print the resources that the run needs on one rank, and stop."},
     HPC_CMD_THREADS(train_options),
-    {.name = "backend",
-     .kind = HPC_TEXT,
-     .offset = offsetof(train_options, backend),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device backend; `hpccoder info` lists them."},
+    HPC_CMD_DEVICE(train_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, isa),

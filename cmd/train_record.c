@@ -25,6 +25,9 @@ static train_options decided(const train_options *o, const hpc_training_options 
     plain.vocab = m->vocab, plain.hidden = m->hidden, plain.layers = m->layers;
     plain.heads = m->heads, plain.kv_heads = m->kv_heads, plain.ffn = m->ffn;
     plain.tied = m->tied;
+    plain.experts = m->experts, plain.top_k = m->top_k;
+    if (m->experts > 0) plain.expert_every = m->expert_every, plain.expert_ffn = m->expert_ffn;
+    plain.anneal_steps = t->trainer.anneal.steps;
     plain.steps = t->steps;
     plain.tokens = 0;
     return plain;
@@ -63,12 +66,52 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
 static bool is_fixed(const char *name)
 {
     static const char *const fixed[] = {
-        "data",        "objective",  "classes",   "model",          "init",       "vocab",
-        "hidden",      "layers",     "heads",     "kv-heads",       "ffn",        "positions",
-        "tied",        "rope-theta", "lora-rank", "length",         "lora-alpha", "lora-targets",
-        "lora-tokens", "lora-init",  "rows",      "accumulate",     "documents",  "dtype",
-        "optimizer",   "block",      "seed",      "normalize-beta", "graft",      "prune",
+        "data",
+        "objective",
+        "classes",
+        "model",
+        "init",
+        "vocab",
+        "hidden",
+        "layers",
+        "heads",
+        "kv-heads",
+        "ffn",
+        "positions",
+        "tied",
+        "rope-theta",
+        "lora-rank",
+        "length",
+        "lora-alpha",
+        "lora-targets",
+        "lora-tokens",
+        "lora-init",
+        "rows",
+        "accumulate",
+        "documents",
+        "dtype",
+        "optimizer",
+        "block",
+        "seed",
+        "normalize-beta",
+        "graft",
+        "prune",
         "prune-over",
+        "experts",
+        "top-k",
+        "gate",
+        "expert-every",
+        "expert-ffn",
+        "capacity",
+        "balance-loss",
+        "z-loss",
+        "temperature",
+        "temperature-least",
+        "anneal",
+        "anneal-steps",
+        "threshold",
+        "hard-from",
+        "noisy-weights",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;
@@ -85,10 +128,11 @@ static bool may_move(const char *name, const train_options *was, const train_opt
 static bool is_free(const char *name)
 {
     static const char *const any[] = {
-        "out",        "tokenizer",  "set",         "dry-run",    "threads",       "backend",
-        "resume",     "json",       "quiet",       "hours",      "grid",          "zero",
-        "keep-depth", "trace",      "trace-steps", "no-overlap", "overdecompose", "ahead",
-        "lora-dense", "bucket-kib", "sequence"};
+        "out",        "tokenizer",     "set",           "dry-run",     "threads",
+        "device",     "resume",        "json",          "quiet",       "hours",
+        "grid",       "zero",          "keep-depth",    "trace",       "trace-steps",
+        "no-overlap", "overdecompose", "ahead",         "lora-dense",  "bucket-kib",
+        "sequence",   "plan",          "pipe-schedule", "pipe-chunks", "pipe-limit"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

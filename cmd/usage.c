@@ -45,6 +45,7 @@ const hpc_command *const hpc_commands[] = {&hpc_cmd_complete,
                                            &hpc_cmd_bench_decode,
                                            &hpc_cmd_bench_optimizer,
                                            &hpc_cmd_bench_link,
+                                           &hpc_cmd_bench_graph,
                                            &hpc_cmd_info,
                                            NULL};
 

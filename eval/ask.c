@@ -29,6 +29,7 @@ int hpc_eval_asker_open(hpc_eval_asker **out, const hpc_eval_asker_options *o)
     if (a->o.samples > SAMPLES) a->o.samples = SAMPLES;
     if (o->model) {
         hpc_engine_options e = {.model = o->model,
+                                .backend = o->device,
                                 .threads = o->threads,
                                 .weights = HPC_DTYPE_N,
                                 .cache = HPC_BF16,

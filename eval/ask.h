@@ -19,6 +19,7 @@ typedef struct hpc_eval_asker_options {
     const char *server; /* "http://127.0.0.1:8080" */
     hpc_eval_api api;
     int threads;
+    const char *device;    /* of the model; NULL: the CPU */
     int64_t prompt_tokens; /* most of a prompt of the model; 0: 2048 */
     int64_t max_tokens;    /* of an answer; 0: 512 */
     int64_t samples;       /* most at once */

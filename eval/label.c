@@ -39,6 +39,39 @@ static void read_names(hpc_eval_label *l, const char *text)
     }
 }
 
+/* Reads the arrays of injective(e): e is a name, or arrays in arrays. An operator within it needs
+ * more than a property of arrays. */
+static void read_index(hpc_eval_label *l, const char *text)
+{
+    const char *p = strstr(text, "injective("), *end = p ? strchr(p, ')') : NULL;
+    if (!end) return;
+    p += strlen("injective(");
+    const bool single = !memchr(p, '[', (size_t)(end - p));
+    while (p < end && l->index_n < HPC_EVAL_LABEL_NAMES) {
+        size_t n = 0;
+        if (strchr("/%*+-.&|", *p)) l->index_n = 0;
+        if (strchr("/%*+-.&|", *p)) return;
+        while (p + n < end && is_word(p[n])) n++;
+        if (n > 0 && n < 40 && (single || p[n] == '['))
+            snprintf(l->index[l->index_n++], sizeof *l->index, "%.*s", (int)n, p);
+        p += n > 0 ? n : 1;
+    }
+}
+
+/* Reads the names of violates(p, q). */
+static void read_violated(hpc_eval_label *l, const char *text)
+{
+    const char *p = strstr(text, "violates(");
+    if (!p) return;
+    for (p += strlen("violates("); *p && *p != ')';) {
+        size_t n = 0;
+        while (is_word(p[n])) n++;
+        if (n > 0 && n < 40 && l->violated_n < HPC_EVAL_LABEL_NAMES)
+            snprintf(l->violated[l->violated_n++], sizeof *l->violated, "%.*s", (int)n, p);
+        p += n > 0 ? n : 1;
+    }
+}
+
 /* Reads the clauses of a label: OpenMP words with parentheses. */
 static void read_clauses(hpc_eval_label *l, const char *text)
 {
@@ -80,6 +113,8 @@ static bool read_label(hpc_eval_label *l, const char *text)
     l->local = has_fact(what, "local");
     l->small = has_fact(what, "small");
     l->injective = l->truth == HPC_TRUTH_IF && strstr(what, "injective(");
+    if (l->injective) read_index(l, what);
+    if (l->truth == HPC_TRUTH_CARRIED) read_violated(l, what);
     return true;
 }
 
@@ -182,13 +217,38 @@ static bool assumptions_cover(const hpc_pragma_loop *l, const hpc_eval_label *wa
     return true;
 }
 
+/* Each array of injective(): an assumption says that it has no repeated entry. */
+static bool assumes_distinct(const hpc_pragma_loop *l, const hpc_eval_label *want)
+{
+    for (int64_t i = 0; i < want->index_n; i++) {
+        bool spoken = false;
+        for (int64_t k = 0; k < l->assumptions_n && !spoken; k++)
+            spoken = strstr(l->assumption[k].text, "repeated entry") &&
+                     speaks_of(l->assumption[k].text, want->index[i]);
+        if (!spoken) return false;
+    }
+    return want->index_n > 0;
+}
+
+bool hpc_eval_label_lists_violated(const hpc_pragma_loop *l, const hpc_eval_label *want)
+{
+    for (int64_t k = 0; k < l->assumptions_n; k++) {
+        int64_t n = 0;
+        while (n < want->violated_n && speaks_of(l->assumption[k].text, want->violated[n])) n++;
+        if (n > 0 && n == want->violated_n) return true;
+    }
+    return false;
+}
+
 bool hpc_eval_label_is_wrong(const hpc_pragma_loop *l, const hpc_eval_label *want)
 {
     bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL;
     if (!positive) return false;
-    if (want->truth == HPC_TRUTH_CARRIED || want->truth == HPC_TRUTH_UNKNOWN) return true;
+    if (want->truth == HPC_TRUTH_CARRIED)
+        return l->verdict == HPC_VERDICT_PARALLEL || !hpc_eval_label_lists_violated(l, want);
+    if (want->truth == HPC_TRUTH_UNKNOWN) return true;
     if (want->noncanonical || want->local) return true;
-    if (want->injective) return true; /* unsafe unless that is proven */
+    if (want->injective && !assumes_distinct(l, want)) return true;
     if (want->truth == HPC_TRUTH_IF)
         return l->verdict == HPC_VERDICT_PARALLEL || !assumptions_cover(l, want);
     return false;

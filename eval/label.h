@@ -26,7 +26,12 @@ typedef struct hpc_eval_label {
     char name[HPC_EVAL_LABEL_NAMES][40]; /* names of `if distinct(p, q)`, in pairs */
     int64_t names_n;
     bool noncanonical, local, small;
-    bool injective; /* safe only if an index read from memory never repeats */
+    bool injective;                       /* safe only if an index read from memory never repeats */
+    char index[HPC_EVAL_LABEL_NAMES][40]; /* the arrays of `if injective(p[q[i]])`: p, q */
+    int64_t index_n;                      /* 0: no property of one array suffices */
+    char violated[HPC_EVAL_LABEL_NAMES][40]; /* CARRIED: `violates(p, q)`: what an assumption that
+                                                does not hold must name */
+    int64_t violated_n;
 } hpc_eval_label;
 typedef struct hpc_eval_labels {
     hpc_eval_label *item;
@@ -34,7 +39,10 @@ typedef struct hpc_eval_labels {
 } hpc_eval_labels; /* initially zero; release with hpc_free(item) */
 
 int hpc_eval_labels_read(hpc_eval_labels *out, const char *source, const char *path);
-/* The verdict claims more than the label: parallel or conditional for a loop that is not. */
+/* An assumption of the loop names what the label says does not hold. */
+bool hpc_eval_label_lists_violated(const hpc_pragma_loop *l, const hpc_eval_label *want);
+/* The verdict claims more than the label: parallel for a loop that is not, or conditional without
+ * an assumption that the loop violates. */
 bool hpc_eval_label_is_wrong(const hpc_pragma_loop *l, const hpc_eval_label *want);
 /* The analysis should find the loop: it is safe, at least under assumptions that a directive can
  * state. */

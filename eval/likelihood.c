@@ -30,13 +30,14 @@ static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
     return hpc_serve_choose(l->weights, t, HPC_DTYPE_N);
 }
 
-static int open_program(hpc_likelihood *l, int threads)
+static int open_program(hpc_likelihood *l, const hpc_likelihood_options *o)
 {
-    const hpc_device_options device = {.threads = threads};
+    const hpc_device_options device = {.backend = o->device, .threads = o->threads};
     int64_t pages = (l->context + PAGE - 1) / PAGE;
     int rc;
 
-    l->c.dtype = HPC_F32;
+    TRY(hpc_device_open(&l->d, &device));
+    l->c.dtype = hpc_device_about(l->d).activations;
     l->shape = (hpc_serve_emission){.tokens = STEP,
                                     .sequences = 1,
                                     .outputs = STEP,
@@ -45,13 +46,13 @@ static int open_program(hpc_likelihood *l, int threads)
                                     .sequence_pages = pages,
                                     .cache = HPC_F32,
                                     .dtype = type_of,
-                                    .user = l};
+                                    .user = l,
+                                    .device = l->d};
     l->p = hpc_program_create();
     l->input = hpc_alloc((size_t)(STEP + pages + 2), sizeof(*l->input));
     l->logits = hpc_alloc((size_t)(STEP * l->c.vocab), sizeof(*l->logits));
     if (!l->p || !l->input || !l->logits) TRY(HPC_E_NOMEM);
     TRY(hpc_serve_emit(&l->io, l->p, &l->c, &l->shape));
-    TRY(hpc_device_open(&l->d, &device));
     TRY(hpc_exec_open(&l->e, l->p, l->d, NULL, NULL));
     TRY(hpc_serve_load(l->e, l->p, l->d, l->weights, &l->c));
 out:
@@ -74,7 +75,7 @@ int hpc_likelihood_open(hpc_likelihood **out, const hpc_model_files *files,
     l->context = o->context > 0 ? o->context : CONTEXT;
     if (l->context > l->c.positions) l->context = l->c.positions;
     TRY(hpc_model_files_weights(&l->weights, files));
-    TRY(open_program(l, o->threads));
+    TRY(open_program(l, o));
     *out = l;
     l = NULL;
 out:
@@ -131,9 +132,8 @@ static int step(hpc_likelihood *l, const int32_t *token, int64_t at, int64_t n)
     TRY(put_range(l, io->pages, 0, l->shape.pages));
     TRY(put_range(l, io->output, 0, n));
     TRY(put_range(l, io->output_n, n, 1));
-    TRY(hpc_exec_run(l->e, io->decode, 0));
-    TRY(hpc_exec_read(l->e, 0, io->logits, l->logits,
-                      hpc_type_bytes(&l->p->value[io->logits].type)));
+    TRY(hpc_exec_enqueue(l->e, io->decode, 0));
+    TRY(hpc_exec_read_rows(l->e, 0, io->logits, l->logits, n));
 out:
     return rc;
 }

@@ -214,18 +214,13 @@ out:
 
 /* ---- the suite ------------------------------------------------------------------------------- */
 
-/* The drivers are copied to where the user of the sandbox can read them. */
-static int copy_drivers(judging *j)
+static int copy_folder(const char *from, const char *to)
 {
-    char from[512];
-    const char *argv[] = {"cp",       "-rL", "--no-preserve=mode,ownership", "--", from,
-                          j->drivers, NULL};
+    const char *argv[] = {"cp", "-rL", "--no-preserve=mode,ownership", "--", from, to, NULL};
     hpc_proc_options o = HPC_PROC_DEFAULTS;
     hpc_proc_result r = {0};
     int rc;
 
-    snprintf(from, sizeof from, "%s/drivers/cpp", j->o->checkout);
-    snprintf(j->drivers, sizeof j->drivers, "%s/drivers", hpc_eval_box_folder(j->box));
     o.argv = argv;
     TRY(hpc_proc_run(&r, &o));
     if (r.status != 0)
@@ -233,6 +228,48 @@ static int copy_drivers(judging *j)
                      r.err.n > 0 ? (int)strcspn(r.err.data, "\n") : 0, r.err.n ? r.err.data : ""));
 out:
     hpc_proc_release(&r);
+    return rc;
+}
+
+/* Headers and libraries of a Kokkos that was installed where ParEval's README has it. */
+static int copy_kokkos(const judging *j)
+{
+    static const char *const part[] = {"include", "lib", "lib64"};
+    char from[512], to[600];
+    int rc = HPC_OK, libraries = 0;
+
+    snprintf(from, sizeof from, "%s/tpl/kokkos/build/include/Kokkos_Core.hpp", j->o->checkout);
+    if (!hpc_file_exists(from))
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "kokkos prompts need %s: install Kokkos there, as ParEval's README has it",
+                        from);
+    snprintf(to, sizeof to, "%s/kokkos", j->drivers);
+    TRY(hpc_eval_box_mkdir(to));
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
+        snprintf(from, sizeof from, "%s/tpl/kokkos/build/%s", j->o->checkout, part[k]);
+        if (!hpc_file_exists(from)) continue;
+        TRY(copy_folder(from, to));
+        libraries += k > 0;
+    }
+    if (libraries == 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "Kokkos in %s/tpl/kokkos/build has no lib or lib64",
+                     j->o->checkout));
+out:
+    return rc;
+}
+
+/* Drivers are copied to where the user of the sandbox can read them. */
+static int copy_drivers(judging *j)
+{
+    char from[512];
+    int rc;
+
+    snprintf(from, sizeof from, "%s/drivers/cpp", j->o->checkout);
+    snprintf(j->drivers, sizeof j->drivers, "%s/drivers", hpc_eval_box_folder(j->box));
+    TRY(copy_folder(from, j->drivers));
+    for (int64_t k = 0; k < j->tasks.n; k++)
+        if (strcmp(j->tasks.item[k].model, "kokkos") == 0) return copy_kokkos(j);
+out:
     return rc;
 }
 

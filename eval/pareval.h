@@ -25,8 +25,8 @@ typedef struct hpc_pareval_tasks {
     hpc_pareval_task *item;
     int64_t n, cap;
 } hpc_pareval_tasks;
-/* Models of parallelism that are built and run here, NULL-terminated; of the others, cuda, hip and
- * kokkos are known names. */
+/* Models of parallelism that are built and run here, NULL-terminated; cuda and hip are known names,
+ * but not built. kokkos needs Kokkos in tpl/kokkos/build of the checkout. */
 extern const char *const hpc_pareval_models[];
 /* Reads the tasks of the models in `models` ("serial,omp"), in the order of their names. shrink:
  * sizes are divided by 2 to this power, but stay at least 2^5. HPC_E_UNSUPPORTED: a model is not

@@ -9,8 +9,8 @@
 
 enum { LEAST_BITS = 5 };
 
-const char *const hpc_pareval_models[] = {"serial", "omp", "mpi", "mpi+omp", NULL};
-static const char *const other_models[] = {"kokkos", "cuda", "hip", NULL};
+const char *const hpc_pareval_models[] = {"serial", "omp", "mpi", "mpi+omp", "kokkos", NULL};
+static const char *const other_models[] = {"cuda", "hip", NULL};
 
 static bool is_in(const char *const *list, const char *name, size_t n)
 {
@@ -36,11 +36,12 @@ static int check_models(const char *models)
         if (is_in(hpc_pareval_models, at, n)) continue;
         if (is_in(other_models, at, n))
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%.*s prompts are not built: the sandbox has no devices and no Kokkos; "
-                            "choose from serial, omp, mpi, mpi+omp",
+                            "%.*s prompts are not built: the sandbox has no devices; choose from "
+                            "serial, omp, mpi, mpi+omp, kokkos",
                             (int)n, at);
         return hpc_fail(HPC_E_ARG,
-                        "unknown model of parallelism '%.*s'; known: serial, omp, mpi, mpi+omp",
+                        "unknown model of parallelism '%.*s'; known: serial, omp, mpi, mpi+omp, "
+                        "kokkos",
                         (int)n, at);
     }
     return *models ? HPC_OK : hpc_fail(HPC_E_ARG, "no model of parallelism was chosen");

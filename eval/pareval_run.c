@@ -9,19 +9,20 @@
 
 #include "eval/pareval.h"
 
-enum { FOLDER = 512, PATH = 1024, COUNT = 16 };
+enum { FOLDER = 512, PATH = 1024, COUNT = 24 };
 
 /* How a model is built and run, as ParEval's drivers/cpp/cpp_driver_wrapper.py has it. */
 typedef struct target {
-    const char *model, *compiler, *macro, *driver;
-    bool openmp, mpi;
+    const char *model, *compiler, *macro, *driver, *source;
+    bool openmp, mpi, kokkos;
 } target;
 
 static const target targets[] = {
-    {"serial", "g++", "-DUSE_SERIAL", "serial-driver.cc", false, false},
-    {"omp", "g++", "-DUSE_OMP", "omp-driver.cc", true, false},
-    {"mpi", "mpicxx", "-DUSE_MPI", "mpi-driver.cc", false, true},
-    {"mpi+omp", "mpicxx", "-DUSE_MPI", "mpi-omp-driver.cc", true, true},
+    {"serial", "g++", "-DUSE_SERIAL", "serial-driver.cc", "cpu.cc", false, false, false},
+    {"omp", "g++", "-DUSE_OMP", "omp-driver.cc", "cpu.cc", true, false, false},
+    {"mpi", "mpicxx", "-DUSE_MPI", "mpi-driver.cc", "cpu.cc", false, true, false},
+    {"mpi+omp", "mpicxx", "-DUSE_MPI", "mpi-omp-driver.cc", "cpu.cc", true, true, false},
+    {"kokkos", "g++", "-DUSE_KOKKOS", "kokkos-driver.cc", "kokkos.cc", false, false, true},
 };
 
 static const target *target_of(const char *model)
@@ -74,10 +75,24 @@ static void explain(char out[200], const hpc_proc_result *r)
         snprintf(out, 200, "exit status %d", r->status);
 }
 
+/* Kokkos may have been built for OpenMP or for threads, and in lib or in lib64. */
+static void put_kokkos(const char **argv, char text[3][PATH], const char *drivers)
+{
+    static const char *const folder[] = {"-I%s/kokkos/include", "-L%s/kokkos/lib",
+                                         "-L%s/kokkos/lib64"};
+    static const char *const flag[] = {"-fopenmp", "-pthread", "-lkokkoscore", "-ldl"};
+
+    for (size_t k = 0; k < sizeof folder / sizeof *folder; k++) {
+        snprintf(text[k], PATH, folder[k], drivers);
+        *argv++ = text[k];
+    }
+    for (size_t k = 0; k < sizeof flag / sizeof *flag; k++) *argv++ = flag[k];
+}
+
 static int build(hpc_pareval_verdict *out, const hpc_pareval_runner *r, const hpc_pareval_task *t,
                  const target *x, const char *folder)
 {
-    char include[2][PATH], size[64], driver[PATH], source[PATH], here[PATH];
+    char include[2][PATH], kokkos[3][PATH], size[64], driver[PATH], source[PATH], here[PATH];
     const char *argv[COUNT] = {x->compiler, "-std=c++17", "-O3", x->macro};
     hpc_eval_limits limits = HPC_EVAL_LIMITS_DEFAULTS;
     const hpc_eval_command c = {
@@ -90,10 +105,11 @@ static int build(hpc_pareval_verdict *out, const hpc_pareval_runner *r, const hp
     snprintf(here, PATH, "-I%s", folder);
     snprintf(size, sizeof size, "-DDRIVER_PROBLEM_SIZE=%s", t->size);
     snprintf(driver, PATH, "%s/models/%s", r->drivers, x->driver);
-    snprintf(source, PATH, "%s/benchmarks/%s/%s/cpu.cc", r->drivers, t->type, t->name);
+    snprintf(source, PATH, "%s/benchmarks/%s/%s/%s", r->drivers, t->type, t->name, x->source);
     if (x->openmp) argv[n++] = "-fopenmp";
     argv[n++] = include[0], argv[n++] = include[1], argv[n++] = here, argv[n++] = size;
     argv[n++] = driver, argv[n++] = source, argv[n++] = "-o", argv[n++] = "a.out";
+    if (x->kokkos) put_kokkos(argv + n, kokkos, r->drivers);
     limits.seconds = r->build_seconds;
     TRY(hpc_eval_box_run(&p, r->box, &c, &limits));
     out->built = p.status == 0 && !p.timed_out;
@@ -112,15 +128,15 @@ static double number_after(const char *text, const char *label)
 }
 
 /* mpi+omp: two ranks if there are two resources, and as many threads as remain for each. */
-static int put_launch(const char **argv, char number[2][24], const target *x, const char *program,
+static int put_launch(const char **argv, char number[2][48], const target *x, const char *program,
                       int64_t resources)
 {
     int64_t ranks = !x->mpi ? 1 : !x->openmp ? resources : resources > 1 ? 2 : 1;
     int64_t threads = resources / ranks;
     int n = 0;
 
-    snprintf(number[0], 24, "%lld", (long long)ranks);
-    snprintf(number[1], 24, "%lld", (long long)threads);
+    snprintf(number[0], 48, "%lld", (long long)ranks);
+    snprintf(number[1], 48, "%s%lld", x->kokkos ? "--kokkos-num-threads=" : "", (long long)threads);
     if (x->mpi) {
         static const char *const launch[] = {"mpirun", "--oversubscribe", "--bind-to", "none",
                                              "-n"};
@@ -128,7 +144,7 @@ static int put_launch(const char **argv, char number[2][24], const target *x, co
         argv[n++] = number[0];
     }
     argv[n++] = program;
-    if (x->openmp) argv[n++] = number[1];
+    if (x->openmp || x->kokkos) argv[n++] = number[1];
     argv[n] = NULL;
     return n;
 }
@@ -150,7 +166,7 @@ static void read_output(hpc_pareval_verdict *out, const hpc_proc_result *p)
 static int run(hpc_pareval_verdict *out, const hpc_pareval_runner *r, const target *x,
                const char *folder)
 {
-    char program[PATH], number[2][24];
+    char program[PATH], number[2][48];
     const char *argv[COUNT];
     hpc_eval_limits limits = HPC_EVAL_LIMITS_DEFAULTS;
     const hpc_eval_command c = {.argv = argv, .folder = folder, .stop = r->stop};

@@ -48,8 +48,9 @@ void hpc_eval_put_groups(hpc_json_out *w, const hpc_eval_file *f);
 typedef struct hpc_likelihood hpc_likelihood; /* of a model, teacher-forced */
 typedef struct hpc_likelihood_options {
     int threads;
-    int64_t context; /* tokens of a window; 0: 1024. A window begins half a window after the last
-                      * one; each token is scored in the first window that has it */
+    const char *device; /* NULL: the CPU */
+    int64_t context;    /* tokens of a window; 0: 1024. A window begins half a window after the last
+                         * one; each token is scored in the first window that has it */
 } hpc_likelihood_options;
 int hpc_likelihood_open(hpc_likelihood **out, const hpc_model_files *files,
                         const hpc_likelihood_options *o);

@@ -18,7 +18,7 @@ hpc_value model_param(const model_emitter *m, int part, int adapter)
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, m->block, adapter)) return HPC_NONE;
     if (m->again) return hpc_program_find(m->p, t.name);
-    hpc_type type = hpc_type_of(type_of_param(m, &t), t.rank, t.extent);
+    hpc_type type = model_tensor_type(&t, type_of_param(m, &t));
     return hpc_program_state(m->p, t.name, type, t.trainable);
 }
 
@@ -128,7 +128,7 @@ static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_valu
     hpc_value operand[] = {HPC_NEW, HPC_NONE, x, w, bias, residual};
     hpc_matmul_attr at = {.trans_b = true, .alpha = 1};
     hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
-    at.int8 = hpc_dtype_get(weights)->quantised;
+    at.int8 = m->serve && hpc_device_layout(m->serve->device, HPC_WEIGHT_PRODUCT, weights).int8;
     at.halves = m->serve && weights == HPC_BF16;
     return hpc_emit(m->p, &hpc_op_matmul, operand, &at);
 }
@@ -179,6 +179,15 @@ static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value 
     return hpc_emit(p, &hpc_op_matmul, operand, &at);
 }
 
+/* Adds what a layer gives to the residual stream; `norm`: the part of the norm before that. */
+static hpc_value add_back(const model_emitter *m, int site, int norm, hpc_value y,
+                          hpc_value residual)
+{
+    if (m->c->norm_place != HPC_NORM_BEFORE) y = model_norm(m, norm, y);
+    y = model_scaled(m, y, m->c->residual_scale);
+    return hpc_binary(m->p, HPC_ADD, residual, model_drop(m, site, y));
+}
+
 /* A layer that leads back to the residual stream; `norm`: the part of the norm after it. */
 static hpc_value back(const model_emitter *m, int part, int norm, hpc_value x, hpc_value residual)
 {
@@ -193,9 +202,7 @@ static hpc_value back(const model_emitter *m, int part, int norm, hpc_value x, h
         return layer(m, part, x, residual);
     else
         y = layer(m, part, x, HPC_NONE);
-    if (c->norm_place != HPC_NORM_BEFORE) y = model_norm(m, norm, y);
-    y = model_scaled(m, y, c->residual_scale);
-    return hpc_binary(m->p, HPC_ADD, residual, model_drop(m, site, y));
+    return add_back(m, site, norm, y, residual);
 }
 
 /* A layer that leads away from it. */
@@ -256,14 +263,137 @@ static hpc_value mlp(const model_emitter *m, hpc_value h)
     return hpc_glu(m->p, gate, away(m, HPC_PART_UP, h), act);
 }
 
+/* ---- mixtures of experts -------------------------------------------------------------------- */
+
+/* Rows of all experts times their matrices. */
+static hpc_value grouped(const model_emitter *m, int part, hpc_value x, hpc_value start)
+{
+    hpc_value w = matrix(m, part);
+    hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
+    hpc_grouped_attr at = {.trans_b = true,
+                           .halves = m->serve && weights == HPC_BF16,
+                           .int8 = hpc_dtype_get(weights)->quantised};
+    return hpc_grouped(m->p, HPC_NEW, x, w, start, at);
+}
+
+/* The weights of the rows, as a column. */
+static hpc_value row_weights(hpc_program *p, hpc_value weight, hpc_value slot)
+{
+    if (weight < 0) return HPC_NONE;
+    const int64_t *t = p->value[weight].type.extent;
+    return hpc_gather(p, hpc_view(p, weight, 3, (int64_t[]){t[0], t[1], 1}), slot);
+}
+
+/* The MLP that all tokens pass, times the sigmoid of a number of each. */
+static hpc_value shared_expert(const model_emitter *m, hpc_value h)
+{
+    hpc_program *p = m->p;
+    hpc_value gate = product(m, HPC_PART_SHARED_GATE, h, HPC_NONE, HPC_NONE);
+    hpc_value up = product(m, HPC_PART_SHARED_UP, h, HPC_NONE, HPC_NONE);
+    hpc_value y = hpc_glu(p, gate, up, (hpc_act)m->c->act);
+    y = product(m, HPC_PART_SHARED_DOWN, y, HPC_NONE, HPC_NONE);
+    hpc_gate_io io = {.logits = product(m, HPC_PART_SHARED_SCALE, h, HPC_NONE, HPC_NONE),
+                      .bias = HPC_NONE,
+                      .anneal = HPC_NONE,
+                      .step = HPC_NONE,
+                      .base = HPC_NONE};
+    hpc_gate_attr one = {.kind = HPC_GATE_SIGMOID, .k = 1};
+    return hpc_binary(p, HPC_MUL, y, hpc_gate(p, &io, one));
+}
+
+/* A running sum over layers. */
+static void add_to(hpc_program *p, hpc_value *sum, hpc_value x)
+{
+    *sum = *sum < 0 ? x : hpc_binary(p, HPC_ADD, *sum, x);
+}
+
+/* Auxiliary losses of each token: shares of tokens count as constants. */
+static void add_losses(const model_emitter *m, const hpc_gate_io *io, hpc_value load)
+{
+    const hpc_expert_emission *e = &m->o->experts;
+    hpc_program *p = m->p;
+    int64_t n = m->c->experts;
+    if (e->balance > 0) {
+        hpc_value row = hpc_view(p, load, 2, (int64_t[]){1, n});
+        hpc_matmul_attr at = {.trans_b = true, .alpha = e->balance * (double)n};
+        add_to(p, &m->io->aux, hpc_matmul(p, io->prob, row, at));
+    }
+    if (e->z > 0) {
+        hpc_value squares = hpc_binary(p, HPC_MUL, io->lse, io->lse);
+        add_to(p, &m->io->aux, hpc_scale(p, HPC_NEW, column(p, squares), HPC_NONE, e->z));
+    }
+}
+
+/* Numbers for the log: experts per token, and the slots that found no capacity. */
+static void count_rows(const model_emitter *m, const hpc_dispatched *d)
+{
+    hpc_program *p = m->p;
+    add_to(p, &m->io->active, hpc_reduce(p, HPC_NEW, d->load, HPC_SUM, HPC_OVER_ALL));
+    add_to(p, &m->io->dropped, d->dropped);
+}
+
+/* The experts of each token: by the router, and in training by what the emission asks for. */
+static hpc_value choose(const model_emitter *m, hpc_gate_io *io)
+{
+    const hpc_model_config *c = m->c;
+    const hpc_expert_emission *e = m->o ? &m->o->experts : NULL;
+    hpc_gate_attr attr = {
+        .k = c->top_k, .normalise = c->normalise, .seed = m->seed, .tensor = m->block};
+    if (e) io->wants_prob = e->balance > 0 || e->z > 0;
+    if (e && e->gating == HPC_GATING_ANNEAL) {
+        io->anneal = m->io->anneal;
+        io->step = m->io->step;
+        io->base = m->io->first;
+        attr.k = c->experts;
+        attr.noisy = e->noisy;
+        attr.tensor += 1 << 16; /* other numbers than those of dropout */
+    }
+    return hpc_gate(m->p, io, attr);
+}
+
+/* Rows that an expert takes; 0: any number. */
+static int64_t capacity(const model_emitter *m, hpc_value h)
+{
+    const hpc_model_config *c = m->c;
+    if (!m->o || h < 0 || m->o->experts.gating != HPC_GATING_SWITCH) return 0;
+    double mean = (double)(m->p->value[h].type.extent[0] * c->top_k) / (double)c->experts;
+    return (int64_t)ceil(m->o->experts.capacity * mean);
+}
+
+static hpc_value experts(const model_emitter *m, hpc_value h)
+{
+    const hpc_model_config *c = m->c;
+    hpc_program *p = m->p;
+    hpc_gate_io io = {.logits = product(m, HPC_PART_ROUTER, h, HPC_NONE, HPC_NONE),
+                      .bias = HPC_NONE,
+                      .anneal = HPC_NONE,
+                      .step = HPC_NONE,
+                      .base = HPC_NONE};
+    hpc_value weight = choose(m, &io);
+    hpc_dispatched d = hpc_dispatch(
+        p, io.expert, (hpc_dispatch_attr){.experts = c->experts, .cap = capacity(m, h)});
+    if (m->o && io.wants_prob) add_losses(m, &io, d.load);
+    if (m->o) count_rows(m, &d);
+    hpc_value x = hpc_gather(p, h, d.token);
+    hpc_value gate = grouped(m, HPC_PART_EXPERT_GATE, x, d.start);
+    x = hpc_glu(p, gate, grouped(m, HPC_PART_EXPERT_UP, x, d.start), (hpc_act)c->act);
+    x = grouped(m, HPC_PART_EXPERT_DOWN, x, d.start);
+    x = hpc_binary(p, HPC_MUL, x, row_weights(p, weight, d.slot));
+    hpc_value y = hpc_scatter_to(p, x, d.token, h);
+    return c->shared_ffn > 0 ? hpc_binary(p, HPC_ADD, y, shared_expert(m, h)) : y;
+}
+
 hpc_value model_block(model_emitter *m, int block, hpc_value x)
 {
     m->block = block;
     m->p->tags.block = (int16_t)block;
     hpc_value o = attention(m, norm_before(m, HPC_PART_NORM1, x));
     hpc_value y = back(m, HPC_PART_O, HPC_PART_NORM1_AFTER, o, x);
-    hpc_value h = mlp(m, norm_before(m, HPC_PART_NORM2, m->c->parallel ? x : y));
-    y = back(m, HPC_PART_DOWN, HPC_PART_NORM2_AFTER, h, y);
+    hpc_value h = norm_before(m, HPC_PART_NORM2, m->c->parallel ? x : y);
+    if (hpc_model_config_has_experts(m->c, block))
+        y = add_back(m, 2 * block + 2, HPC_PART_NORM2_AFTER, experts(m, h), y);
+    else
+        y = back(m, HPC_PART_DOWN, HPC_PART_NORM2_AFTER, mlp(m, h), y);
     m->p->tags.block = -1;
     m->block = -1;
     return y;

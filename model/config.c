@@ -23,6 +23,12 @@ bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer)
     return c->position == HPC_ROTARY && !(c->rope_period > 0 && (layer + 1) % c->rope_period == 0);
 }
 
+bool hpc_model_config_has_experts(const hpc_model_config *c, int64_t layer)
+{
+    return c->experts > 0 && layer >= 0 &&
+           (c->expert_every <= 1 || (layer + 1) % c->expert_every == 0);
+}
+
 static int check_sizes(const hpc_model_config *c)
 {
     const struct {
@@ -188,12 +194,36 @@ static int check_adapter(const hpc_model_config *c)
         return hpc_fail(HPC_E_ARG, "an adapter of rank %lld has no targets", (long long)a->rank);
     for (int part = 0; part < 32; part++) {
         hpc_model_tensor t;
+        int64_t b = 0;
         if (!(a->targets & 1u << part)) continue;
-        if (part >= HPC_PART_N || !model_tensor_at(&t, c, part, 0, 1))
+        while (b < c->layers && !model_tensor_at(&t, c, part, (int)b, 1)) b++;
+        if (part >= HPC_PART_N || b == c->layers)
             return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such matrix",
                             part < HPC_PART_N ? model_part_name(part) : "beyond the last part");
     }
     return check_tokens(c);
+}
+
+static int check_experts(const hpc_model_config *c)
+{
+    if (c->experts == 0) return HPC_OK;
+    if (c->experts < 0 || c->experts > HPC_EXPERTS_MOST)
+        return hpc_fail(HPC_E_ARG, "experts=%lld is not between 1 and %d", (long long)c->experts,
+                        HPC_EXPERTS_MOST);
+    if (c->top_k < 1 || c->top_k > c->experts)
+        return hpc_fail(HPC_E_ARG, "top-k=%lld is not between 1 and the %lld experts",
+                        (long long)c->top_k, (long long)c->experts);
+    if (c->expert_every < 0 || c->expert_every > c->layers)
+        return hpc_fail(HPC_E_ARG, "expert-every=%lld: no layer of %lld has experts",
+                        (long long)c->expert_every, (long long)c->layers);
+    if (c->expert_ffn < 0 || c->expert_ffn > WIDTH_MOST || c->shared_ffn < 0 ||
+        c->shared_ffn > WIDTH_MOST)
+        return hpc_fail(HPC_E_ARG, "expert-ffn=%lld, shared-ffn=%lld: at most %d each",
+                        (long long)c->expert_ffn, (long long)c->shared_ffn, WIDTH_MOST);
+    if (!c->gated || c->mlp_bias || c->parallel)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "experts are gated MLPs without biases, in layers that are not parallel");
+    return HPC_OK;
 }
 
 int hpc_model_config_check(const hpc_model_config *c)
@@ -204,6 +234,7 @@ int hpc_model_config_check(const hpc_model_config *c)
     TRY(check_positions(c));
     TRY(check_kinds(c));
     TRY(check_factors(c));
+    TRY(check_experts(c));
     TRY(check_head(c));
     TRY(check_adapter(c));
 out:
@@ -213,14 +244,17 @@ out:
 /* ---- sums over the table ------------------------------------------------------------------ */
 
 typedef struct counts {
-    int64_t all, trained, frozen; /* all; in matrices: trained, frozen */
+    int64_t all;
+    double trained, frozen; /* parameters in matrices that a token multiplies */
 } counts;
 
-static void count(counts *n, const hpc_model_tensor *t, int64_t times)
+/* A token multiplies top_k matrices of a batch. */
+static void count(counts *n, const hpc_model_config *c, const hpc_model_tensor *t)
 {
     bool product = t->role == HPC_ROLE_MATRIX || t->role == HPC_ROLE_HEAD;
-    n->all += times * model_tensor_n(t);
-    if (product) *(t->trainable ? &n->trained : &n->frozen) += times * model_tensor_n(t);
+    double share = t->batch > 0 ? (double)c->top_k / (double)t->batch : 1;
+    n->all += model_tensor_n(t);
+    if (product) *(t->trainable ? &n->trained : &n->frozen) += share * (double)model_tensor_n(t);
 }
 
 static counts count_all(const hpc_model_config *c)
@@ -230,8 +264,8 @@ static counts count_all(const hpc_model_config *c)
     for (int part = 0; part < HPC_PART_N; part++)
         for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
             bool inside = model_part_in_block(part);
-            if (model_tensor_at(&t, c, part, inside ? 0 : -1, adapter))
-                count(&n, &t, inside ? c->layers : 1);
+            for (int64_t b = 0; b < (inside ? c->layers : 1); b++)
+                if (model_tensor_at(&t, c, part, inside ? (int)b : -1, adapter)) count(&n, c, &t);
         }
     return n;
 }
@@ -251,7 +285,7 @@ double hpc_model_config_flops(const hpc_model_config *c, int64_t length)
         keys += local ? window - window * window / (2 * (double)length) : (double)length / 2;
     }
     if (c->tied && c->head == HPC_HEAD_TOKENS && model_tensor_at(&embed, c, HPC_PART_EMBED, -1, 0))
-        *(embed.trainable ? &n.trained : &n.frozen) += model_tensor_n(&embed);
+        *(embed.trainable ? &n.trained : &n.frozen) += (double)model_tensor_n(&embed);
     double width = (double)(c->heads * hpc_model_config_head_dim(c));
-    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen + 12.0 * width * keys;
+    return 6.0 * n.trained + 4.0 * n.frozen + 12.0 * width * keys;
 }

@@ -10,32 +10,6 @@
 
 #include "model/priv.h"
 
-static const struct {
-    const char *name;
-    int act;
-} acts[] = {{"gelu", HPC_GELU_ERF},      {"gelu_pytorch_tanh", HPC_GELU_TANH},
-            {"gelu_new", HPC_GELU_TANH}, {"gelu_fast", HPC_GELU_TANH},
-            {"silu", HPC_SILU},          {"swish", HPC_SILU},
-            {"relu", HPC_RELU},          {"relu2", HPC_RELU2}};
-enum { ACTS = sizeof acts / sizeof *acts };
-
-const char *model_act_name(int act)
-{
-    for (int k = 0; k < ACTS; k++)
-        if (acts[k].act == act) return acts[k].name;
-    return "none";
-}
-
-bool model_act_find(int *out, const char *name)
-{
-    for (int k = 0; k < ACTS; k++)
-        if (strcmp(acts[k].name, name) == 0) {
-            *out = acts[k].act;
-            return true;
-        }
-    return false;
-}
-
 static bool given(const hpc_json *v)
 {
     return hpc_json_kind_of(v) != HPC_JSON_NULL;
@@ -215,6 +189,10 @@ static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
     case MODEL_KEY_ACT:
         *(int *)at = (int)k->fallback;
         return absent ? HPC_OK : read_act(at, v, k->name);
+    case MODEL_KEY_OTHER: return given(v) ? hpc_json_int(at, v, k->name) : HPC_OK;
+    case MODEL_KEY_EMPTY:
+        if (!given(v) || (hpc_json_kind_of(v) == HPC_JSON_LIST && hpc_json_n(v) == 0)) break;
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: only an empty list is supported", k->name);
     case MODEL_KEY_ALIAS:
     case MODEL_KEY_ZERO: break;
     }

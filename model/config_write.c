@@ -10,6 +10,34 @@
 
 #include "model/priv.h"
 
+/* ---- names of activations ------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int act;
+} acts[] = {{"gelu", HPC_GELU_ERF},      {"gelu_pytorch_tanh", HPC_GELU_TANH},
+            {"gelu_new", HPC_GELU_TANH}, {"gelu_fast", HPC_GELU_TANH},
+            {"silu", HPC_SILU},          {"swish", HPC_SILU},
+            {"relu", HPC_RELU},          {"relu2", HPC_RELU2}};
+enum { ACTS = sizeof acts / sizeof *acts };
+
+const char *model_act_name(int act)
+{
+    for (int k = 0; k < ACTS; k++)
+        if (acts[k].act == act) return acts[k].name;
+    return "none";
+}
+
+bool model_act_find(int *out, const char *name)
+{
+    for (int k = 0; k < ACTS; k++)
+        if (strcmp(acts[k].name, name) == 0) {
+            *out = acts[k].act;
+            return true;
+        }
+    return false;
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static void put_architecture(hpc_json_out *w, const model_family *f, const hpc_model_config *c)
@@ -106,6 +134,8 @@ static void put_key(hpc_json_out *w, const model_key *k, const hpc_model_config 
     case MODEL_KEY_BOOL: hpc_json_put_bool(w, k->name, *(const bool *)at); break;
     case MODEL_KEY_ACT: hpc_json_put_text(w, k->name, model_act_name(*(const int *)at)); break;
     case MODEL_KEY_ZERO: hpc_json_put_real(w, k->name, 0); break;
+    case MODEL_KEY_OTHER:
+    case MODEL_KEY_EMPTY: break;
     }
 }
 
@@ -240,6 +270,12 @@ static const model_key members[] = {
     BOOL("mlp-bias", mlp_bias),
     BOOL("parallel", parallel),
     BOOL("tied", tied),
+    INT("experts", experts),
+    INT("top-k", top_k),
+    INT("expert-ffn", expert_ffn),
+    INT("shared-ffn", shared_ffn),
+    INT("expert-every", expert_every),
+    BOOL("normalise", normalise),
     REAL("init-std", init_std),
     ENUM("head", head),
     INT("classes", classes),
@@ -271,6 +307,10 @@ static hpc_model_config plain(const hpc_model_config *c)
     if (r->scaling != HPC_ROPE_LLAMA3 && r->scaling != HPC_ROPE_YARN)
         r->low = r->high = 0, r->original = 0;
     if (r->scaling != HPC_ROPE_YARN) r->attention = 0;
+    if (c->experts == 0) out.top_k = out.expert_ffn = out.shared_ffn = out.expert_every = 0;
+    if (c->experts == 0) out.normalise = false;
+    if (c->experts > 0 && c->expert_ffn == 0) out.expert_ffn = c->ffn;
+    if (c->experts > 0 && c->expert_every == 0) out.expert_every = 1;
     if (c->head == HPC_HEAD_TOKENS) out.classes = 0;
     if (c->window == 0 || c->window_period > c->layers) out.window_period = 0;
     if (c->rope_period > c->layers) out.rope_period = 0;

@@ -238,7 +238,10 @@ out:
 static int plan(saver *v, const hpc_model_config *c)
 {
     size_t most = 0, wide = 0;
-    int rc;
+    int rc = HPC_OK;
+    if (c->experts > 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "experts=%lld: differences from a base are not supported",
+                     (long long)c->experts));
     TRY(hpc_model_tensors(&v->list, &v->n, c));
     v->stored = hpc_alloc((size_t)v->n, sizeof *v->stored);
     if (!v->stored) TRY(HPC_E_NOMEM);

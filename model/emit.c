@@ -47,7 +47,8 @@ static void make_rows(hpc_model_io *io, const naming *in, const hpc_model_config
     io->start = add(in, "start", hpc_type_ragged(start, 0, io->start_n));
     if (classes) io->pooled = input(in, "pooled", pairs ? 2 : 1, rows, 2);
     if (classes && !e->logits) io->classes = input(in, "classes", 1, rows, 0);
-    if (c->dropout > 0) io->first = add(in, "first", hpc_type_of(HPC_I64, 0, NULL));
+    bool random = c->dropout > 0 || (c->experts > 0 && e->experts.gating == HPC_GATING_ANNEAL);
+    if (random) io->first = add(in, "first", hpc_type_of(HPC_I64, 0, NULL));
 }
 
 /* Row indices, split like the rows that they select. */
@@ -67,6 +68,9 @@ static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config
     int64_t freq_n = hpc_rope_frequencies_n(c);
     make_rows(io, &in, c, e);
     io->step = input(&in, "step", 0, 0, 0);
+    if (c->experts > 0 && e->experts.gating == HPC_GATING_ANNEAL)
+        io->anneal = add(&in, "anneal",
+                         hpc_type_of(c->dtype == HPC_F64 ? HPC_F64 : HPC_F32, 1, (int64_t[]){2}));
     if (c->adapter.token_n > 0) io->token_rows = input(&in, "token_rows", 1, c->adapter.token_n, 0);
     if (e->kv_heads > 0) make_kv_rows(io, p, c, e);
     if (freq_n == 0) return;
@@ -118,6 +122,8 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
         head = model_param(m, HPC_PART_CLASSES, 0);
         target = io->classes;
     }
+    if (io->active >= 0) hpc_program_keep(m->p, io->active);
+    if (io->dropped >= 0) hpc_program_keep(m->p, io->dropped);
     hpc_value *out = e->logits ? &io->logits : &io->loss;
     io->table = table;
     io->hidden = x;
@@ -174,6 +180,7 @@ static void begin_behind(hpc_model_io *io, hpc_program *p, const hpc_model_confi
     io->local_freq = e->behind->local_freq;
     io->kv_rows = e->behind->kv_rows;
     io->token_rows = e->behind->token_rows;
+    io->anneal = e->behind->anneal;
     io->forward = e->behind->forward;
     io->forward_head = e->behind->forward_head;
     p->current = io->forward;
@@ -195,7 +202,11 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .kv_rows = HPC_NONE,
                          .token_rows = HPC_NONE,
                          .loss = HPC_NONE,
-                         .logits = HPC_NONE};
+                         .logits = HPC_NONE,
+                         .anneal = HPC_NONE,
+                         .aux = HPC_NONE,
+                         .active = HPC_NONE,
+                         .dropped = HPC_NONE};
     if (e->behind) {
         begin_behind(io, p, c, e);
     } else {

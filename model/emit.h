@@ -10,6 +10,21 @@
 extern "C" {
 #endif
 
+/* How training chooses experts, and what it adds to the loss. Inference takes the top_k of the
+ * configuration. Auxiliary losses are summed over layers, and weighted by token like the loss. */
+typedef enum hpc_gating {
+    HPC_GATING_TOPK,   /* the top_k of the configuration */
+    HPC_GATING_SWITCH, /* the same, with a capacity: later tokens of a full expert skip it */
+    HPC_GATING_ANNEAL  /* dense to sparse: all experts whose noisy score exceeds a threshold */
+} hpc_gating;
+typedef struct hpc_expert_emission {
+    int gating;
+    double capacity; /* SWITCH: rows of an expert, as a multiple of the mean */
+    double balance;  /* factor of E sum(share of tokens * mean probability), over experts */
+    double z;        /* factor of the mean of lse^2 */
+    bool noisy;      /* ANNEAL: rows are weighted by noisy scores, not by probabilities */
+} hpc_expert_emission;
+
 /* Inputs and outputs of the program: T tokens in at most S sequences. */
 typedef struct hpc_model_io {
     int forward, forward_head; /* segments; forward_head -1: the head is in `forward` */
@@ -31,6 +46,10 @@ typedef struct hpc_model_io {
     double logit_cap;       /* bound of the logits; 0: none */
     hpc_value loss;         /* f32[T], [S] or [S/2], kept; NONE with `logits` */
     hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless requested */
+    hpc_value anneal;       /* f32[2]: temperature and threshold of ANNEAL; else NONE */
+    hpc_value aux;          /* [T,1]: auxiliary losses; NONE: no experts, or none is wanted */
+    hpc_value active;  /* scalar, kept: experts per token, summed over layers; NONE: no experts */
+    hpc_value dropped; /* scalar, kept: slots without capacity, summed over layers; or NONE */
 } hpc_model_io;
 typedef struct hpc_model_emission {
     int64_t tokens, sequences, seed; /* seed: for dropout */
@@ -51,6 +70,7 @@ typedef struct hpc_model_emission {
      * each time. NULL: all in the model's type. */
     hpc_dtype (*frozen)(const hpc_model_tensor *t, void *user);
     void *user;
+    hpc_expert_emission experts;
 } hpc_model_emission;
 /* Emits forward[0] on p. Parameters are trainable state under their names; frozen ones are not
  * trainable. Token inputs are split over data and depth. Sequence inputs (pooled, classes, their

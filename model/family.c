@@ -61,23 +61,41 @@ static void place_in_group(model_stored *out, const model_family *f, const hpc_m
     out->base = out->slot * out->run;
 }
 
+/* The matrices of all experts are one tensor, of which t is all or one. */
+static void stack_experts(model_stored *out, const hpc_model_tensor *t)
+{
+    out->rank = 3;
+    for (int k = 2; k > 0; k--) out->extent[k] = out->extent[k - 1];
+    out->extent[0] = t->batch;
+    out->total = t->batch * t->extent[0];
+    if (!t->entry) {
+        out->run = out->total;
+        return;
+    }
+    out->slots = t->batch;
+    out->slot = t->entry - 1;
+    out->base = out->slot * t->extent[0];
+}
+
 int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
                     const hpc_model_tensor *t)
 {
-    char block[32] = "";
+    char block[32] = "", part[HPC_TENSOR_NAME];
     bool head = t->part == HPC_PART_HEAD || t->part == HPC_PART_CLASSES;
     if (!f->part[t->part] || t->adapter)
         return hpc_fail(HPC_E_UNSUPPORTED, "%s: files of a %s cannot store it", t->name, f->name);
     *out = (model_stored){.rank = t->rank, .slots = 1, .total = t->extent[0], .run = t->extent[0]};
     out->prefix_n = head ? 0 : strlen(f->prefix);
     if (t->block >= 0) snprintf(block, sizeof block, "%s%d.", f->block, t->block);
-    snprintf(out->name, sizeof out->name, "%s%s%s", head ? "" : f->prefix, block, f->part[t->part]);
+    snprintf(part, sizeof part, f->part[t->part], (int)t->entry - 1);
+    snprintf(out->name, sizeof out->name, "%s%s%s", head ? "" : f->prefix, block, part);
     place_in_group(out, f, c, t);
     if (f->paired && rotates(t->part)) out->paired = hpc_model_config_head_dim(c);
     if (f->shifted && t->role == HPC_ROLE_NORM) out->shift = 1;
     out->transposed = f->transposed && t->role == HPC_ROLE_MATRIX;
     out->extent[out->transposed ? 1 : 0] = out->total;
     if (t->rank == 2) out->extent[out->transposed ? 0 : 1] = t->extent[1];
+    if (t->batch > 0 && !strchr(f->part[t->part], '%')) stack_experts(out, t);
     return HPC_OK;
 }
 

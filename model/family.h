@@ -15,7 +15,9 @@ typedef enum model_key_kind {
     MODEL_KEY_INVERSE, /* the member is 1 / x */
     MODEL_KEY_ROOT,    /* the member is 1 / sqrt(x) */
     MODEL_KEY_ALIAS, /* an integer that repeats another key for readers that require it; not read */
-    MODEL_KEY_ZERO   /* written as 0 and not read: dropout, which defaults to 0.1 there */
+    MODEL_KEY_ZERO,  /* written as 0 and not read: dropout, which defaults to 0.1 there */
+    MODEL_KEY_OTHER, /* another name of the key above it; read if given, not written */
+    MODEL_KEY_EMPTY  /* a list that must be empty or absent; not written */
 } model_key_kind;
 enum { MODEL_REQUIRED = -2 }; /* as a fallback: the key is required */
 /* A key of config.json and the member that it sets. A key may have several rows. */
@@ -51,15 +53,16 @@ extern const model_family *const model_families[]; /* ends with NULL */
 extern const model_key model_llama_keys[], model_mistral_keys[], model_qwen2_keys[],
     model_starcoder2_keys[], model_gpt_neox_keys[], model_gpt2_keys[], model_qwen3_keys[],
     model_smollm3_keys[], model_olmo2_keys[], model_granite_keys[], model_phi3_keys[],
-    model_gemma_keys[], model_gemma2_keys[], model_gemma3_keys[]; /* family_keys.c */
-const model_family *model_family_find(const char *name);          /* NULL: unknown */
+    model_gemma_keys[], model_gemma2_keys[], model_gemma3_keys[], model_mixtral_keys[],
+    model_qwen2_moe_keys[], model_qwen3_moe_keys[], model_olmoe_keys[]; /* family_keys.c */
+const model_family *model_family_find(const char *name);                /* NULL: unknown */
 /* How one of our tensors is stored: our row r is row model_stored_row(r) of the stored tensor, or
  * that column of a transposed one. */
 typedef struct model_stored {
     char name[HPC_TENSOR_NAME + 32];
     size_t prefix_n; /* length of the name's optional prefix */
     int rank;
-    int64_t extent[2];
+    int64_t extent[3]; /* of rank 3: the matrices of all experts */
     bool transposed;
     int64_t slots, slot;       /* tensors of ours in the stored one, and which of them it is */
     int64_t total;             /* rows of the stored one */

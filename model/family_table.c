@@ -136,6 +136,58 @@ static const char *const gpt2_part[HPC_PART_N] = {
     [HPC_PART_HEAD] = "lm_head.weight",    [HPC_PART_CLASSES] = "score.weight",
 };
 
+/* "%d" is the number of an expert. */
+static const char *const mixtral_part[HPC_PART_N] = {
+    [HPC_PART_EMBED] = "embed_tokens.weight",
+    [HPC_PART_NORM1] = "input_layernorm.weight",
+    [HPC_PART_Q] = "self_attn.q_proj.weight",
+    [HPC_PART_Q_BIAS] = "self_attn.q_proj.bias",
+    [HPC_PART_K] = "self_attn.k_proj.weight",
+    [HPC_PART_K_BIAS] = "self_attn.k_proj.bias",
+    [HPC_PART_V] = "self_attn.v_proj.weight",
+    [HPC_PART_V_BIAS] = "self_attn.v_proj.bias",
+    [HPC_PART_O] = "self_attn.o_proj.weight",
+    [HPC_PART_NORM2] = "post_attention_layernorm.weight",
+    [HPC_PART_NORM] = "norm.weight",
+    [HPC_PART_HEAD] = "lm_head.weight",
+    [HPC_PART_CLASSES] = "score.weight",
+    [HPC_PART_Q_NORM] = "self_attn.q_norm.weight",
+    [HPC_PART_K_NORM] = "self_attn.k_norm.weight",
+    [HPC_PART_ROUTER] = "block_sparse_moe.gate.weight",
+    [HPC_PART_EXPERT_GATE] = "block_sparse_moe.experts.%d.w1.weight",
+    [HPC_PART_EXPERT_UP] = "block_sparse_moe.experts.%d.w3.weight",
+    [HPC_PART_EXPERT_DOWN] = "block_sparse_moe.experts.%d.w2.weight",
+};
+
+static const char *const expert_part[HPC_PART_N] = {
+    [HPC_PART_EMBED] = "embed_tokens.weight",
+    [HPC_PART_NORM1] = "input_layernorm.weight",
+    [HPC_PART_Q] = "self_attn.q_proj.weight",
+    [HPC_PART_Q_BIAS] = "self_attn.q_proj.bias",
+    [HPC_PART_K] = "self_attn.k_proj.weight",
+    [HPC_PART_K_BIAS] = "self_attn.k_proj.bias",
+    [HPC_PART_V] = "self_attn.v_proj.weight",
+    [HPC_PART_V_BIAS] = "self_attn.v_proj.bias",
+    [HPC_PART_O] = "self_attn.o_proj.weight",
+    [HPC_PART_NORM2] = "post_attention_layernorm.weight",
+    [HPC_PART_GATE] = "mlp.gate_proj.weight",
+    [HPC_PART_UP] = "mlp.up_proj.weight",
+    [HPC_PART_DOWN] = "mlp.down_proj.weight",
+    [HPC_PART_NORM] = "norm.weight",
+    [HPC_PART_HEAD] = "lm_head.weight",
+    [HPC_PART_CLASSES] = "score.weight",
+    [HPC_PART_Q_NORM] = "self_attn.q_norm.weight",
+    [HPC_PART_K_NORM] = "self_attn.k_norm.weight",
+    [HPC_PART_ROUTER] = "mlp.gate.weight",
+    [HPC_PART_EXPERT_GATE] = "mlp.experts.%d.gate_proj.weight",
+    [HPC_PART_EXPERT_UP] = "mlp.experts.%d.up_proj.weight",
+    [HPC_PART_EXPERT_DOWN] = "mlp.experts.%d.down_proj.weight",
+    [HPC_PART_SHARED_GATE] = "mlp.shared_expert.gate_proj.weight",
+    [HPC_PART_SHARED_UP] = "mlp.shared_expert.up_proj.weight",
+    [HPC_PART_SHARED_DOWN] = "mlp.shared_expert.down_proj.weight",
+    [HPC_PART_SHARED_SCALE] = "mlp.shared_expert_gate.weight",
+};
+
 /* ---- families ------------------------------------------------------------------------------- */
 
 static const model_family llama = {
@@ -315,14 +367,59 @@ static const model_family gemma3 = {
     .key = model_gemma3_keys,
 };
 
-const model_family *const model_families[] = {&llama, &mistral, &qwen2,   &starcoder2, &gpt_neox,
-                                              &gpt2,  &qwen3,   &smollm3, &olmo2,      &granite,
-                                              &phi3,  &gemma,   &gemma2,  &gemma3,     NULL};
+static const model_family mixtral = {
+    .name = "mixtral",
+    .architecture = "Mixtral",
+    .causal = "ForCausalLM",
+    .prefix = "model.",
+    .block = "layers.",
+    .part = mixtral_part,
+    .preset = {.begin = 1, .end = 2, .norm = HPC_RMS, .gated = true, .normalise = true},
+    .key = model_mixtral_keys,
+};
+static const model_family qwen2_moe = {
+    .name = "qwen2_moe",
+    .architecture = "Qwen2Moe",
+    .causal = "ForCausalLM",
+    .prefix = "model.",
+    .block = "layers.",
+    .part = expert_part,
+    .windowed = true,
+    .preset = {.begin = -1, .end = -1, .norm = HPC_RMS, .gated = true},
+    .key = model_qwen2_moe_keys,
+};
+static const model_family qwen3_moe = {
+    .name = "qwen3_moe",
+    .architecture = "Qwen3Moe",
+    .causal = "ForCausalLM",
+    .prefix = "model.",
+    .block = "layers.",
+    .part = expert_part,
+    .windowed = true,
+    .preset = {.begin = -1, .end = -1, .norm = HPC_RMS, .gated = true, .qk_norm = HPC_QK_BY_HEAD},
+    .key = model_qwen3_moe_keys,
+};
+static const model_family olmoe = {
+    .name = "olmoe",
+    .architecture = "Olmoe",
+    .causal = "ForCausalLM",
+    .prefix = "model.",
+    .block = "layers.",
+    .part = expert_part,
+    .preset = {.begin = -1, .end = 50279, .norm = HPC_RMS, .gated = true, .qk_norm = HPC_QK_WHOLE},
+    .key = model_olmoe_keys,
+};
+
+const model_family *const model_families[] = {
+    &llama,   &mistral,   &qwen2,     &starcoder2, &gpt_neox, &gpt2,   &qwen3,
+    &smollm3, &olmo2,     &granite,   &phi3,       &gemma,    &gemma2, &gemma3,
+    &mixtral, &qwen2_moe, &qwen3_moe, &olmoe,      NULL};
 
 const char *const *hpc_model_families(void)
 {
-    static const char *const names[] = {"llama", "mistral", "qwen2",   "starcoder2",  "gpt_neox",
-                                        "gpt2",  "qwen3",   "smollm3", "olmo2",       "granite",
-                                        "phi3",  "gemma",   "gemma2",  "gemma3_text", NULL};
+    static const char *const names[] = {
+        "llama",   "mistral",   "qwen2",     "starcoder2", "gpt_neox", "gpt2",   "qwen3",
+        "smollm3", "olmo2",     "granite",   "phi3",       "gemma",    "gemma2", "gemma3_text",
+        "mixtral", "qwen2_moe", "qwen3_moe", "olmoe",      NULL};
     return names;
 }

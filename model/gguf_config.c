@@ -48,11 +48,16 @@ static int unsupported(const hpc_gguf *g, const char *key, const char *text)
 static int find_arch(source *s)
 {
     char name[64], known[256];
-    int64_t version;
+    int64_t version, experts;
     int rc = HPC_OK;
     model_gguf_archs(known, sizeof known);
     TRY(model_gguf_text(name, sizeof name, s->g, "general.architecture"));
-    s->a = model_gguf_arch_find(name);
+    snprintf(s->key, sizeof s->key, "%s.expert_count", name);
+    TRY(model_gguf_int(&experts, s->g, s->key, 0));
+    s->a = model_gguf_arch_find(name, experts > 0);
+    if (!s->a && (model_gguf_arch_find(name, true) || model_gguf_arch_find(name, false)))
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: key %s: a %s with %lld experts is not supported",
+                     model_gguf_path(s->g), s->key, name, (long long)experts));
     if (!s->a)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: general.architecture: unknown value '%s'; expected %s",
                      model_gguf_path(s->g), name, known));
@@ -68,12 +73,14 @@ out:
 /* Rejects keys that would change the result, unless absent or neutral. */
 static int check_keys(source *s)
 {
-    enum { ALWAYS, CAP, FACTOR };
+    enum { ALWAYS, CAP, FACTOR, EXPERTS };
     static const struct {
         const char *key;
         double usual;
         int unless; /* read in architectures that have it */
-    } refused[] = {{".expert_count", 0, ALWAYS},
+    } refused[] = {{".expert_count", 0, EXPERTS},
+                   {".expert_weights_scale", 1, ALWAYS},
+                   {".expert_gating_func", 1, ALWAYS},
                    {".attn_logit_softcapping", 0, CAP},
                    {".final_logit_softcapping", 0, CAP},
                    {".logit_scale", 0, FACTOR},
@@ -88,7 +95,9 @@ static int check_keys(source *s)
         double x;
         char text[32];
         int unless = refused[k].unless;
-        if ((unless == CAP && s->a->caps) || (unless == FACTOR && s->a->factors)) continue;
+        if ((unless == CAP && s->a->caps) || (unless == FACTOR && s->a->factors) ||
+            (unless == EXPERTS && s->a->experts))
+            continue;
         TRY(read_real(&x, s, refused[k].key, refused[k].usual));
         snprintf(text, sizeof text, "%g", x);
         if (x != refused[k].usual && x != 0) TRY(unsupported(s->g, s->key, text));
@@ -120,6 +129,32 @@ static int read_sizes(hpc_model_config *c, source *s)
                   MODEL_REQUIRED));
     TRY(hpc_gguf_find(&embed, s->g, s->a->names.part[HPC_PART_EMBED]));
     c->vocab = embed.extent[0];
+out:
+    return rc;
+}
+
+/* Does the file have this part, in the first block or outside the blocks? */
+static bool has_part(const source *s, int part)
+{
+    char name[64];
+    const char *of = s->a->names.part[part];
+    if (!of) return false;
+    snprintf(name, sizeof name, "%s%s", model_part_in_block(part) ? "blk.0." : "", of);
+    return model_gguf_has(s->g, name);
+}
+
+/* Readers of an architecture normalise weights, or not. */
+static int read_experts(hpc_model_config *c, source *s)
+{
+    bool shared = has_part(s, HPC_PART_SHARED_UP);
+    int rc = HPC_OK;
+    if (!s->a->experts) return HPC_OK;
+    c->normalise = s->a->normalise;
+    c->expert_every = 1;
+    TRY(read_int(&c->experts, s, ".expert_count", MODEL_REQUIRED));
+    TRY(read_int(&c->top_k, s, ".expert_used_count", MODEL_REQUIRED));
+    TRY(read_int(&c->expert_ffn, s, ".expert_feed_forward_length", 0));
+    if (shared) TRY(read_int(&c->shared_ffn, s, ".expert_shared_feed_forward_length", c->ffn));
 out:
     return rc;
 }
@@ -279,16 +314,6 @@ out:
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-/* Does the file have this part, in the first block or outside the blocks? */
-static bool has_part(const source *s, int part)
-{
-    char name[64];
-    const char *of = s->a->names.part[part];
-    if (!of) return false;
-    snprintf(name, sizeof name, "%s%s", model_part_in_block(part) ? "blk.0." : "", of);
-    return model_gguf_has(s->g, name);
-}
-
 /* f16 or bf16 if all matrices of the blocks have that type, else f32. */
 static int read_dtype(hpc_dtype *out, const hpc_gguf *g)
 {
@@ -362,6 +387,7 @@ int model_gguf_config_read(hpc_model_config *out, const hpc_gguf *g)
     out->init_std = 0.02;
     TRY(check_keys(&s));
     TRY(read_sizes(out, &s));
+    TRY(read_experts(out, &s));
     const char *family = out->window > 0 && s.a->windowed ? s.a->windowed : s.a->family;
     snprintf(out->family, sizeof out->family, "%s", family);
     TRY(look_at_tensors(out, &s));
@@ -469,6 +495,16 @@ static void put_variants(model_gguf_list *l, const model_gguf_arch *a, const hpc
     put_real(l, ".logit_scale", c->logit_scale > 0 ? 1 / c->logit_scale : 1);
 }
 
+static void put_experts(model_gguf_list *l, const hpc_model_config *c)
+{
+    if (c->experts == 0) return;
+    model_gguf_put_int(l, ".expert_count", c->experts);
+    model_gguf_put_int(l, ".expert_used_count", c->top_k);
+    if (c->expert_ffn > 0) model_gguf_put_int(l, ".expert_feed_forward_length", c->expert_ffn);
+    if (c->shared_ffn > 0)
+        model_gguf_put_int(l, ".expert_shared_feed_forward_length", c->shared_ffn);
+}
+
 void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c)
 {
     int64_t width = hpc_model_config_head_dim(c);
@@ -486,6 +522,7 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
     model_gguf_put_int(l, ".attention.key_length", width);
     model_gguf_put_int(l, ".attention.value_length", width);
     if (c->window > 0) model_gguf_put_int(l, ".attention.sliding_window", c->window);
+    put_experts(l, c);
     put_variants(l, a, c);
     put_real(l,
              c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"

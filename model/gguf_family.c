@@ -35,6 +35,14 @@ static const char *const llama_part[HPC_PART_N] = {
     [HPC_PART_K_NORM] = "attn_k_norm.weight",
     [HPC_PART_NORM1_AFTER] = "post_attention_norm.weight",
     [HPC_PART_NORM2_AFTER] = "post_ffw_norm.weight",
+    [HPC_PART_ROUTER] = "ffn_gate_inp.weight",
+    [HPC_PART_EXPERT_GATE] = "ffn_gate_exps.weight",
+    [HPC_PART_EXPERT_UP] = "ffn_up_exps.weight",
+    [HPC_PART_EXPERT_DOWN] = "ffn_down_exps.weight",
+    [HPC_PART_SHARED_GATE] = "ffn_gate_shexp.weight",
+    [HPC_PART_SHARED_UP] = "ffn_up_shexp.weight",
+    [HPC_PART_SHARED_DOWN] = "ffn_down_shexp.weight",
+    [HPC_PART_SHARED_SCALE] = "ffn_gate_inp_shexp.weight",
 };
 
 /* phi3's stacks: q, k and v; gate and up. */
@@ -189,25 +197,58 @@ static const model_gguf_arch archs[] = {
      .wide_layers = 62,
      .local_theta = 10000,
      .names = {.name = "gemma3 in GGUF", .prefix = "", .block = "blk.", .part = llama_part}},
+    {.name = "llama",
+     .family = "mixtral",
+     .windowed = "mixtral",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_NONE,
+     .experts = true,
+     .normalise = true,
+     .names = {.name = "llama in GGUF",
+               .prefix = "",
+               .block = "blk.",
+               .part = llama_part,
+               .paired = true}},
+    {.name = "qwen2moe",
+     .family = "qwen2_moe",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_QKV,
+     .experts = true,
+     .names = {.name = "qwen2moe in GGUF", .prefix = "", .block = "blk.", .part = llama_part}},
+    {.name = "qwen3moe",
+     .family = "qwen3_moe",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_NONE,
+     .experts = true,
+     .normalise = true,
+     .names = {.name = "qwen3moe in GGUF", .prefix = "", .block = "blk.", .part = llama_part}},
+    {.name = "olmoe",
+     .family = "olmoe",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_NONE,
+     .experts = true,
+     .names = {.name = "olmoe in GGUF", .prefix = "", .block = "blk.", .part = llama_part}},
 };
 enum { ARCHS = sizeof archs / sizeof *archs };
 
-const model_gguf_arch *model_gguf_arch_find(const char *name)
+const model_gguf_arch *model_gguf_arch_find(const char *name, bool experts)
 {
     for (int k = 0; k < ARCHS; k++)
-        if (strcmp(archs[k].name, name) == 0) return &archs[k];
+        if (strcmp(archs[k].name, name) == 0 && archs[k].experts == experts) return &archs[k];
     return NULL;
 }
 
 void model_gguf_archs(char *out, size_t room)
 {
     size_t n = 0;
-    for (int k = 0; k < ARCHS && n < room; k++)
+    for (int k = 0; k < ARCHS && n < room; k++) {
+        if (archs[k].experts && model_gguf_arch_find(archs[k].name, false)) continue;
         n += (size_t)snprintf(out + n, room - n, "%s%s",
                               k == 0           ? ""
                               : k == ARCHS - 1 ? " or "
                                                : ", ",
                               archs[k].name);
+    }
 }
 
 const model_gguf_arch *model_gguf_arch_of(const char *family)

@@ -142,7 +142,7 @@ out:
 
 static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
 {
-    const saver *v = user;
+    saver *v = user;
     if (i < v->first) return hpc_file_write(w, v->divisor, v->list[i].bytes);
     return model_pieces_write(w, &v->all, i - v->first);
 }

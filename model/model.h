@@ -90,6 +90,12 @@ typedef struct hpc_model_config {
     int64_t begin, end, pad; /* token ids; -1: none. Of several in a file, the first is read */
     hpc_adapter_config adapter;
     hpc_dtype dtype; /* of parameters and activations: f32, bf16, f64; f16 only in files */
+    /* Mixtures of experts: in the last of every expert_every layers (0: 1), the MLP is top_k of so
+     * many experts of width expert_ffn (0: ffn), weighted by the softmax of the router's logits.
+     * experts 0: none. normalise: the weights of a token sum to 1. shared_ffn > 0: one more MLP of
+     * that width for all tokens, times the sigmoid of a number of its own. Gated MLPs only. */
+    int64_t experts, top_k, expert_ffn, shared_ffn, expert_every;
+    bool normalise;
 } hpc_model_config;
 #define HPC_MODEL_CONFIG_DEFAULTS                                                                  \
     {                                                                                              \
@@ -138,6 +144,14 @@ typedef enum hpc_part { /* a bias follows its weight */
                         HPC_PART_K_NORM,
                         HPC_PART_NORM1_AFTER, /* after attention */
                         HPC_PART_NORM2_AFTER, /* after the MLP */
+                        HPC_PART_EXPERT_GATE, /* those of all experts: batches of matrices */
+                        HPC_PART_EXPERT_UP,
+                        HPC_PART_EXPERT_DOWN,
+                        HPC_PART_ROUTER,
+                        HPC_PART_SHARED_GATE, /* of the MLP for all tokens */
+                        HPC_PART_SHARED_UP,
+                        HPC_PART_SHARED_DOWN,
+                        HPC_PART_SHARED_SCALE, /* its factor: one row */
                         HPC_PART_N
 } hpc_part;
 typedef enum hpc_role {
@@ -165,8 +179,15 @@ typedef struct hpc_model_tensor {
      * over rows and inputs over columns; a "transposed" one (o, down) the reverse. The
      * vocabulary (embedding, head) is split over both, rows outermost. */
     int8_t row, col;
+    int64_t batch; /* > 0: so many matrices [extent[0], extent[1]], a value of rank 3 */
+    int64_t entry; /* 1 + the one of them that this describes, for files; 0: all */
 } hpc_model_tensor;
-enum { HPC_ADAPTER_KINDS = 4 }; /* values of `adapter` */
+enum { HPC_ADAPTER_KINDS = 4 };                                     /* values of `adapter` */
+static inline int64_t hpc_model_tensor_n(const hpc_model_tensor *t) /* elements */
+{
+    int64_t one = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return t->batch > 0 && !t->entry ? t->batch * one : one;
+}
 /* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
 /* Initial values [first, first + n). The random stream depends on seed, part, block and adapter
@@ -178,6 +199,7 @@ void hpc_rope_frequencies(float *out, const hpc_model_config *c);
 void hpc_rope_local_frequencies(float *out, const hpc_model_config *c); /* with local_theta */
 /* The window of a layer, and whether it rotates q and k. */
 int64_t hpc_model_config_window(const hpc_model_config *c, int64_t layer);
+bool hpc_model_config_has_experts(const hpc_model_config *c, int64_t layer);
 bool hpc_model_config_rotates(const hpc_model_config *c, int64_t layer);
 double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaRN's, else 1 */
 

@@ -109,7 +109,8 @@ static hpc_type type_of(const model_packed_entry *e)
 {
     hpc_dtype d = HPC_F32;
     hpc_dtype_find(&d, e->dtype);
-    hpc_type t = hpc_type_of(d, (int)e->rank, e->extent);
+    const int64_t all[] = {e->batch, e->extent[0], e->extent[1]};
+    hpc_type t = hpc_type_of(d, e->rank + (e->batch > 0), e->batch > 0 ? all : e->extent);
     t.pack = (uint8_t)e->pack;
     return t;
 }
@@ -117,12 +118,13 @@ static hpc_type type_of(const model_packed_entry *e)
 static int check_type(const hpc_packed *k, const model_packed_entry *e)
 {
     hpc_dtype d;
-    int64_t n = 1;
+    int64_t n = e->batch > 0 ? e->batch : 1;
     if (hpc_dtype_find(&d, e->dtype) < 0) return hpc_error_where("%s: tensor %s", k->path, e->name);
-    if (e->rank < 1 || e->rank > 2) return bad(k, e, "it is neither a vector nor a matrix");
+    if (e->rank < 1 || e->rank > 2 || (e->batch > 0 && e->rank != 2))
+        return bad(k, e, "it is neither a vector nor a matrix");
     if (e->pack != HPC_PLAIN && (e->pack != HPC_PANEL16 || e->rank != 2))
         return bad(k, e, "its layout is unknown");
-    for (uint32_t i = 0; i < e->rank; i++) {
+    for (int i = 0; i < e->rank; i++) {
         if (e->extent[i] < 1 || e->extent[i] > EXTENT_MOST ||
             __builtin_mul_overflow(n, e->extent[i], &n) || n > NUMBERS_MOST)
             return bad(k, e, "its extents are out of range");
@@ -202,7 +204,8 @@ static int check_tensors(const hpc_packed *k)
     for (int64_t i = 0; i < n; i++) {
         const model_packed_entry *e = find(k, list[i].name);
         if (!e) TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %s is missing", k->path, list[i].name));
-        bool same = (int)e->rank == list[i].rank && e->extent[0] == list[i].extent[0];
+        bool same = e->rank == list[i].rank && e->extent[0] == list[i].extent[0] &&
+                    e->batch == list[i].batch;
         if (!same || (e->rank == 2 && e->extent[1] != list[i].extent[1]))
             TRY(bad(k, e, "its shape differs from the configuration"));
     }

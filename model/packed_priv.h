@@ -29,7 +29,8 @@ typedef struct model_packed_entry { /* one per tensor, after the header */
     char name[HPC_TENSOR_NAME], dtype[8];
     int64_t extent[2];
     uint64_t at, bytes, hash; /* at: offset in the file */
-    uint32_t rank, pack;
+    uint16_t rank, batch;     /* batch > 0: so many matrices, each padded to whole panels */
+    uint32_t pack;
 } model_packed_entry; /* then the texts, contiguous, and zeros up to data_at */
 _Static_assert(sizeof(model_packed_head) == 144 && sizeof(model_packed_entry) == 152, "no gaps");
 static inline uint64_t model_packed_round(uint64_t n, uint64_t to)

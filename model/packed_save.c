@@ -90,9 +90,10 @@ static void place(saver *s)
         const hpc_type *type = &s->p->value[hpc_program_find(s->p, s->list[k].name)].type;
         snprintf(e->name, sizeof e->name, "%s", s->list[k].name);
         snprintf(e->dtype, sizeof e->dtype, "%s", hpc_dtype_get((hpc_dtype)type->dtype)->name);
-        e->rank = (uint32_t)type->rank;
+        e->rank = (uint16_t)s->list[k].rank;
+        e->batch = (uint16_t)s->list[k].batch;
         e->pack = type->pack;
-        for (int i = 0; i < type->rank; i++) e->extent[i] = type->extent[i];
+        for (int i = 0; i < e->rank; i++) e->extent[i] = s->list[k].extent[i];
         e->bytes = hpc_type_bytes(type);
         e->at = model_packed_round(at, HPC_ALIGN);
         at = e->at + e->bytes;

@@ -26,6 +26,21 @@ static int add_piece(model_pieces *v, const hpc_model_tensor *t)
     return HPC_OK;
 }
 
+/* Matrices of a batch are pieces of their own, unless the family stacks them. */
+static int add_pieces(model_pieces *v, const hpc_model_tensor *t)
+{
+    const char *name = v->f->part[t->part];
+    bool apart = t->batch > 0 && name && strchr(name, '%');
+    int rc = HPC_OK;
+    if (!apart) return add_piece(v, t);
+    for (int64_t e = 0; e < t->batch; e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(add_piece(v, &one));
+    }
+out:
+    return rc;
+}
+
 static int64_t elements(const hpc_stored_tensor *l)
 {
     int64_t n = 1;
@@ -44,14 +59,15 @@ void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype)
 int model_pieces_plan(model_pieces *v, hpc_dtype dtype)
 {
     hpc_model_tensor *all = NULL;
-    int64_t all_n = 0;
+    int64_t all_n = 0, most = 0;
     int rc = HPC_OK;
     TRY(hpc_model_tensors(&all, &all_n, v->c));
-    v->piece = hpc_alloc((size_t)all_n, sizeof *v->piece);
-    v->list = hpc_alloc((size_t)all_n, sizeof *v->list);
+    for (int64_t k = 0; k < all_n; k++) most += model_tensor_entries(&all[k]);
+    v->piece = hpc_alloc((size_t)most, sizeof *v->piece);
+    v->list = hpc_alloc((size_t)most, sizeof *v->list);
     if (!v->piece || !v->list) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < all_n; k++)
-        if (!all[k].adapter) TRY(add_piece(v, &all[k]));
+        if (!all[k].adapter) TRY(add_pieces(v, &all[k]));
     for (int64_t k = 0; k < v->n; k++) {
         const model_stored *s = &v->piece[k].s;
         v->list[k] = (hpc_stored_tensor){.name = s->name, .rank = s->rank};
@@ -67,6 +83,7 @@ void model_pieces_release(model_pieces *v)
 {
     hpc_free(v->piece);
     hpc_free(v->list);
+    hpc_free(v->batch);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -134,7 +151,28 @@ static int64_t largest_of(const model_piece *p)
     return most;
 }
 
-static int fill(float *stored, const model_pieces *v, const model_piece *p)
+/* Reads t. Of a batch, all matrices are read at once and kept for the following pieces. */
+static int read_one(float *out, model_pieces *v, const hpc_model_tensor *t)
+{
+    hpc_model_tensor all = *t;
+    size_t n = (size_t)model_tensor_n(t);
+    int rc = HPC_OK;
+    if (!t->entry) return v->read(out, t, v->user);
+    all.entry = 0;
+    if (!v->batch || strcmp(v->batch_name, t->name) != 0) {
+        hpc_free(v->batch);
+        v->batch_name = NULL;
+        v->batch = hpc_alloc((size_t)model_tensor_n(&all), sizeof *v->batch);
+        if (!v->batch) return HPC_E_NOMEM;
+        TRY(v->read(v->batch, &all, v->user));
+        v->batch_name = t->name;
+    }
+    memcpy(out, v->batch + (size_t)(t->entry - 1) * n, n * sizeof *out);
+out:
+    return rc;
+}
+
+static int fill(float *stored, model_pieces *v, const model_piece *p)
 {
     bool as_it_is = p->s.slots == 1 && !p->s.transposed && !p->s.paired && p->s.shift == 0;
     float *ours = as_it_is ? stored : hpc_alloc((size_t)largest_of(p), sizeof *ours);
@@ -143,7 +181,7 @@ static int fill(float *stored, const model_pieces *v, const model_piece *p)
     if (rc < 0) return rc;
     for (int slot = 0; slot < p->s.slots; slot++) {
         const hpc_model_tensor *t = &p->t[slot];
-        TRY(v->read(ours, t, v->user));
+        TRY(read_one(ours, v, t));
         TRY(merge(ours, v, t));
         TRY(merge_rows(ours, v, t));
         if (as_it_is) continue;
@@ -201,7 +239,7 @@ out:
     return rc;
 }
 
-int model_pieces_write(hpc_file_writer *w, const model_pieces *v, int64_t i)
+int model_pieces_write(hpc_file_writer *w, model_pieces *v, int64_t i)
 {
     const hpc_stored_tensor *l = &v->list[i];
     int64_t n = elements(l);

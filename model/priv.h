@@ -19,7 +19,15 @@ bool model_part_in_block(int part);
 const char *model_part_name(int part); /* "self_attn.q_proj.weight" */
 static inline int64_t model_tensor_n(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return hpc_model_tensor_n(t);
+}
+/* The type of its value in a program: of rank 3 if it is a batch. */
+hpc_type model_tensor_type(const hpc_model_tensor *t, hpc_dtype dtype);
+/* Matrix e of a batch, or t itself if it is none. */
+hpc_model_tensor model_tensor_entry(const hpc_model_tensor *t, int64_t e);
+static inline int64_t model_tensor_entries(const hpc_model_tensor *t)
+{
+    return t->batch > 0 && !t->entry ? t->batch : 1;
 }
 
 /* ---- emission (block.c) ----------------------------------------------------------------- */
@@ -69,11 +77,13 @@ typedef struct model_pieces {
     model_piece *piece;
     hpc_stored_tensor *list; /* without data; points to the pieces' names */
     int64_t n;
+    float *batch; /* the matrices of all experts that were read last, or NULL */
+    const char *batch_name;
 } model_pieces;
 int model_pieces_plan(model_pieces *v, hpc_dtype dtype); /* plans all tensors with this type */
 void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype);
 /* Writes the data of tensor i. */
-int model_pieces_write(hpc_file_writer *w, const model_pieces *v, int64_t i);
+int model_pieces_write(hpc_file_writer *w, model_pieces *v, int64_t i);
 void model_pieces_release(model_pieces *v);
 
 /* ---- config.json (config_read.c, config_write.c) --------------------------------------------- */
@@ -141,11 +151,13 @@ typedef struct model_gguf_arch {
     bool caps;            /* keys give attention_cap and logit_cap */
     bool tied;            /* the head is always the embedding */
     int64_t window_period, rope_period; /* values that readers assume without a key */
-    int64_t wide_layers; /* models of so many layers scale scores by 1/sqrt(hidden/heads) */
-    double local_theta;  /* rope.local_theta, unless a key gives it */
-    model_family names;  /* only the members that describe storage */
+    int64_t wide_layers;     /* models of so many layers scale scores by 1/sqrt(hidden/heads) */
+    double local_theta;      /* rope.local_theta, unless a key gives it */
+    bool experts, normalise; /* has experts; readers normalise their weights */
+    model_family names;      /* only the members that describe storage */
 } model_gguf_arch;
-const model_gguf_arch *model_gguf_arch_find(const char *name); /* NULL: unknown */
+/* An architecture with or without experts; NULL: unknown. */
+const model_gguf_arch *model_gguf_arch_find(const char *name, bool experts);
 void model_gguf_archs(char *out, size_t room);                 /* all names, for messages */
 const model_gguf_arch *model_gguf_arch_of(const char *family); /* the same by our family */
 bool model_is_gguf(const char *path);                          /* by the suffix ".gguf" */

@@ -6,21 +6,23 @@
 
 #include "model/priv.h"
 
-static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, int pack)
+static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, hpc_weight_role role)
 {
-    hpc_type type = hpc_type_of(m->serve->dtype(t, m->serve->user), t->rank, t->extent);
-    type.pack = (uint8_t)pack;
+    hpc_dtype d = m->serve->dtype(t, m->serve->user);
+    hpc_type type = model_tensor_type(t, d);
+    bool plain = t->batch > 0 && m->serve->plain && m->serve->plain(t, m->serve->user);
+    type.pack = plain ? HPC_PLAIN : hpc_device_layout(m->serve->device, role, d).pack;
     return type;
 }
 
-/* A tied head uses the embedding, which is stored in panels and also gathered from. */
+/* A tied head uses the embedding, which is stored for products and also gathered from. */
 hpc_value model_serve_weight(const model_emitter *m, int part)
 {
     hpc_model_tensor t;
     bool shared = part == HPC_PART_HEAD && m->c->tied;
     if (!model_tensor_at(&t, m->c, shared ? HPC_PART_EMBED : part, m->block, 0)) return HPC_NONE;
     if (shared) return hpc_program_find(m->p, t.name);
-    return hpc_program_state(m->p, t.name, matrix_type(m, &t, HPC_PANEL16), false);
+    return hpc_program_state(m->p, t.name, matrix_type(m, &t, HPC_WEIGHT_PRODUCT), false);
 }
 
 /* Rows of a table, in the type of activations. */
@@ -28,8 +30,9 @@ static hpc_value rows_of(const model_emitter *m, int part, hpc_value index)
 {
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, -1, 0)) return HPC_NONE;
-    int pack = part == HPC_PART_EMBED && m->c->tied ? HPC_PANEL16 : HPC_PLAIN;
-    hpc_value table = hpc_program_state(m->p, t.name, matrix_type(m, &t, pack), false);
+    bool shared = part == HPC_PART_EMBED && m->c->tied;
+    hpc_weight_role role = shared ? HPC_WEIGHT_PRODUCT : HPC_WEIGHT_TABLE;
+    hpc_value table = hpc_program_state(m->p, t.name, matrix_type(m, &t, role), false);
     hpc_value x = hpc_gather(m->p, table, index);
     bool same = x < 0 || m->p->value[x].type.dtype == (uint8_t)m->c->dtype;
     return same ? x : hpc_copy(m->p, x, m->c->dtype);
@@ -150,6 +153,7 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
         x = hpc_binary(p, HPC_ADD, x, rows_of(&m, HPC_PART_POSITIONS, io->pos));
     for (int64_t k = 0; k < own.layers; k++) x = model_block(&m, (int)k, x);
     x = hpc_gather(p, model_norm(&m, HPC_PART_NORM, x), io->output);
+    if (own.dtype == HPC_BF16) x = hpc_copy(p, x, HPC_F32); /* sampling needs the bits of logits */
     io->logits = model_head(&m, x);
     hpc_program_keep(p, io->logits);
     return hpc_program_status(p);
@@ -157,15 +161,15 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
 
 hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d)
 {
+    if (t->part == HPC_PART_ROUTER || t->part == HPC_PART_SHARED_SCALE) return HPC_F32;
     return t->role != HPC_ROLE_MATRIX && (d == HPC_Q4_0 || d == HPC_Q4_K) ? HPC_Q8_0 : d;
 }
 
-int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
+/* Packs matrix e of the value. */
+static int pack_matrix(char *bytes, const hpc_type *type, const float *from, int64_t n, int64_t k)
 {
     hpc_dtype d = (hpc_dtype)type->dtype;
     const hpc_dtype_info *info = hpc_dtype_get(d);
-    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
-    int64_t n = type->rank > 1 ? type->extent[0] : 1;
     if (type->pack == HPC_PLAIN) {
         hpc_from_f32(bytes, d, from, n * k);
         return HPC_OK;
@@ -176,4 +180,17 @@ int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
     hpc_panel16(bytes, plain, d, n, k);
     hpc_free(plain);
     return HPC_OK;
+}
+
+int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
+{
+    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
+    int64_t n = type->rank > 1 ? type->extent[type->rank - 2] : 1;
+    int64_t batch = type->rank > 2 ? type->extent[0] : 1;
+    int rc = HPC_OK;
+    for (int64_t e = 0; e < batch; e++)
+        TRY(pack_matrix((char *)bytes + (size_t)e * (hpc_type_bytes(type) / (size_t)batch), type,
+                        from + e * n * k, n, k));
+out:
+    return rc;
 }

@@ -20,11 +20,14 @@ typedef struct hpc_serve_emission {
     int64_t pages, page;                /* cache: number of pages, tokens per page */
     int64_t sequence_pages;             /* most pages per sequence */
     hpc_dtype cache;                    /* f32 or bf16 */
-    /* Type of a matrix: f32, bf16, f16 or a block format; rows must be whole blocks. Matrices of
-     * products are stored in panels, tables that are only gathered from as plain rows. Activations,
-     * norms and biases have the configuration's type. */
+    /* Type of a matrix: f32, bf16, f16 or a block format; rows must be whole blocks. The device
+     * chooses the layouts of matrices of products and of tables that are only gathered from.
+     * Activations, norms and biases have the configuration's type. */
     hpc_dtype (*dtype)(const hpc_model_tensor *t, const void *user);
+    /* True: the matrices of experts are plain rows, as in a file; NULL: all are in panels. */
+    bool (*plain)(const hpc_model_tensor *t, const void *user);
     const void *user;
+    const hpc_device *device; /* NULL: layouts of the CPU */
 } hpc_serve_emission;
 
 /* Inputs and outputs of the program. */
@@ -37,7 +40,7 @@ typedef struct hpc_serve_io {
     hpc_value output, output_n;      /* i32[R]: tokens to compute logits for */
     hpc_value freq;                  /* rotary frequencies, state; NONE with learned ones */
     hpc_value local_freq;            /* the same as in emit.h */
-    hpc_value logits;                /* [R,vocab], kept */
+    hpc_value logits;                /* [R,vocab], kept; f32 if activations are bf16 */
 } hpc_serve_io;
 
 /* Emits decode[0] on p. Parameters are state under their names; a tied head uses the embedding.
@@ -62,12 +65,15 @@ hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_
  * scale of a block is not finite. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t);
+/* The matrices of all experts, if the file has them in this type, one after the other: then they
+ * can be lent to a program as plain rows. NULL otherwise. */
+const void *hpc_serve_mapped(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype dtype);
 /* Writes c's rotary frequencies to the state of e, which runs p; does nothing with learned
  * positions. */
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c);
 /* Writes all parameters and the rotary frequencies to the state of e, which runs p. If the device
  * shares the host's memory, all its workers write in place; otherwise parameters are copied one at
- * a time. Drops file pages that have been read. */
+ * a time. Drops file pages that have been read. Skips lent state. */
 int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const hpc_weights *w,
                    const hpc_model_config *c);
 

@@ -17,9 +17,9 @@ typedef struct place {
     model_source from;
     const hpc_type *type;
     uint8_t *to;
-    bool alike;    /* already stored in the destination type, row by row */
-    bool converts; /* stored in blocks that become the destination type without f32 */
+    bool alike; /* already stored in the destination type, row by row */
     int64_t chunk_rows, chunks;
+    int64_t first; /* row that lies at `to` */
 } place;
 
 typedef struct scratch {
@@ -48,11 +48,10 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     int rc = model_source_of(&out->from, w, t);
     out->type = type;
     out->to = to;
+    out->first = 0;
     if (rc < 0) return rc;
-    const hpc_dtype_info *info = hpc_dtype_get(out->from.t.dtype);
     bool by_rows = t->rank == 2 && !out->from.s.transposed && !out->from.delta;
     out->alike = by_rows && out->from.t.dtype == type->dtype;
-    out->converts = by_rows && !out->alike && info->quantised && info->held == type->dtype;
     out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
     if (out->chunk_rows == 0) out->chunk_rows = step_of(out);
     out->chunks = (out->from.rows + out->chunk_rows - 1) / out->chunk_rows;
@@ -71,11 +70,7 @@ static const void *plain_rows(const place *p, const scratch *s, void *direct, in
     const void *there = p->alike ? model_source_rows(&p->from, r, n) : NULL;
     if (there) return there;
     void *out = direct ? direct : s->rows;
-    if (p->converts) {
-        const void *blocks = model_source_rows(&p->from, r, n);
-        if (!blocks) model_source_copy(s->x, &p->from, r, n);
-        hpc_hold_blocks(out, blocks ? blocks : s->x, p->from.t.dtype, n * p->from.cols);
-    } else if (p->alike) {
+    if (p->alike) {
         model_source_copy(out, &p->from, r, n);
     } else {
         model_source_read(s->x, &p->from, r, n);
@@ -88,7 +83,7 @@ static int move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
 {
     int rc = model_source_check(&p->from, r, n);
     if (rc < 0) return rc;
-    uint8_t *to = p->to + (size_t)r * row_bytes(p);
+    uint8_t *to = p->to + (size_t)(r - p->first) * row_bytes(p);
     bool panel = p->type->pack == HPC_PANEL16;
     const void *rows = plain_rows(p, s, panel ? NULL : to, r, n);
     if (panel)
@@ -125,8 +120,8 @@ static int scratch_create(scratch *s, size_t elements)
     return s->x && s->rows ? HPC_OK : HPC_E_NOMEM;
 }
 
-int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
-                   const hpc_model_tensor *t)
+static int read_matrix(void *bytes, const hpc_type *type, const hpc_weights *w,
+                       const hpc_model_tensor *t)
 {
     scratch s = {0};
     place p;
@@ -139,10 +134,42 @@ out:
     return rc;
 }
 
+/* Bytes of each matrix of a batch. */
+static size_t entry_bytes(const hpc_type *type, const hpc_model_tensor *t)
+{
+    return hpc_type_bytes(type) / (size_t)model_tensor_entries(t);
+}
+
+int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
+                   const hpc_model_tensor *t)
+{
+    int rc = HPC_OK;
+    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(read_matrix((uint8_t *)bytes + (size_t)e * entry_bytes(type, t), type, w, &one));
+    }
+out:
+    return rc;
+}
+
+const void *hpc_serve_mapped(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype dtype)
+{
+    enum { ALIGNED = 32 };
+    model_source s;
+    if (t->batch == 0 || model_source_of(&s, w, t) < 0) {
+        hpc_error_clear();
+        return NULL;
+    }
+    bool same = s.s.rank == 3 && s.t.dtype == dtype && !s.delta && s.s.shift == 0;
+    return same && (uintptr_t)s.t.data % ALIGNED == 0 ? s.t.data : NULL;
+}
+
 hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
 {
     model_source s;
-    if (model_source_of(&s, w, t) < 0) {
+    hpc_model_tensor one = model_tensor_entry(t, 0);
+    if (t->part == HPC_PART_ROUTER || t->part == HPC_PART_SHARED_SCALE) return HPC_F32;
+    if (model_source_of(&s, w, &one) < 0) {
         hpc_error_clear();
         return HPC_F32;
     }
@@ -153,14 +180,15 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
 hpc_dtype hpc_serve_frozen(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype model)
 {
     model_source s;
-    if (model_source_of(&s, w, t) < 0) {
+    hpc_model_tensor one = model_tensor_entry(t, 0);
+    if (model_source_of(&s, w, &one) < 0) {
         hpc_error_clear();
         return model;
     }
-    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype), *held = hpc_dtype_get(stored->held);
-    bool same = stored->lossless && !s.delta && !s.s.transposed && t->extent[1] % held->block == 0;
-    bool smaller = held->block_bytes < (size_t)held->block * hpc_dtype_get(model)->block_bytes;
-    return same && smaller ? stored->held : model;
+    const hpc_dtype_info *stored = hpc_dtype_get(s.t.dtype);
+    bool same = stored->held == s.t.dtype && !s.delta && !s.s.transposed;
+    bool smaller = stored->block_bytes < (size_t)stored->block * hpc_dtype_get(model)->block_bytes;
+    return same && smaller ? s.t.dtype : model;
 }
 
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)
@@ -214,18 +242,27 @@ out:
     return rc;
 }
 
-/* Loads through a copy if the host cannot write device memory. */
+/* Loads through the executor's ring, a chunk at a time, if the host cannot write device memory. */
 static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t)
 {
     const hpc_type *type = &l->p->value[v].type;
-    size_t bytes = hpc_type_bytes(type);
-    void *copy = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
+    scratch s = {0};
+    place p = {0};
     int rc;
-    if (!copy) return HPC_E_NOMEM;
-    TRY(hpc_serve_read(copy, type, l->w, t));
-    TRY(hpc_exec_write(l->e, 0, v, copy, bytes));
+    TRY(find(&p, l->w, t, type, NULL));
+    TRY(scratch_create(&s, step_most(&p)));
+    size_t all = hpc_type_bytes(type), chunk = (size_t)p.chunk_rows * row_bytes(&p);
+    p.to = hpc_alloc_aligned(chunk, 1, HPC_ALIGN);
+    if (!p.to) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < p.chunks; k++) {
+        size_t at = (size_t)k * chunk;
+        p.first = k * p.chunk_rows;
+        TRY(move_chunk(&p, &s, k));
+        TRY(hpc_exec_write_part(l->e, 0, v, at, p.to, all - at < chunk ? all - at : chunk));
+    }
 out:
-    hpc_free(copy);
+    scratch_release(&s);
+    hpc_free(p.to);
     return rc;
 }
 
@@ -233,9 +270,18 @@ out:
 static int add(loading *l, const hpc_model_tensor *t)
 {
     hpc_value v = hpc_program_find(l->p, t->name);
-    void *to = hpc_exec_address(l->e, 0, v);
+    const hpc_type *type = &l->p->value[v].type;
+    uint8_t *to = hpc_exec_address(l->e, 0, v);
+    int rc = HPC_OK;
     if (!to) return load_one(l, v, t);
-    return find(&l->place[l->n++], l->w, t, &l->p->value[v].type, to);
+    if (type->rank == 3 && type->pack == HPC_PLAIN && to == hpc_serve_mapped(l->w, t, type->dtype))
+        return HPC_OK;
+    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(find(&l->place[l->n++], l->w, &one, type, to + (size_t)e * entry_bytes(type, t)));
+    }
+out:
+    return rc;
 }
 
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c)
@@ -261,10 +307,11 @@ int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const
 {
     loading l = {.e = e, .p = p, .w = w};
     hpc_model_tensor *list = NULL;
-    int64_t n = 0;
+    int64_t n = 0, places = 0;
     int rc;
     TRY(hpc_model_tensors(&list, &n, c));
-    l.place = hpc_alloc((size_t)n, sizeof *l.place);
+    for (int64_t k = 0; k < n; k++) places += model_tensor_entries(&list[k]);
+    l.place = hpc_alloc((size_t)places, sizeof *l.place);
     if (!l.place) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < n; k++) TRY(add(&l, &list[k]));
     if (l.n > 0) TRY(load_in_place(&l, hpc_device_pool(d)));

@@ -21,7 +21,11 @@ typedef enum symbol {
     CLASSES,
     POOLED,
     Q_NORMED, /* what a norm of q covers */
-    K_NORMED
+    K_NORMED,
+    EXPERTS,
+    EXPERT_FFN,
+    SHARED_FFN,
+    ONE
 } symbol;
 
 static int64_t extent_of(const hpc_model_config *c, symbol s)
@@ -39,6 +43,10 @@ static int64_t extent_of(const hpc_model_config *c, symbol s)
     case POOLED: return c->head == HPC_HEAD_PAIRS ? 2 * c->hidden : c->hidden;
     case Q_NORMED: return whole ? c->heads * d : d;
     case K_NORMED: return whole ? c->kv_heads * d : d;
+    case EXPERTS: return c->experts;
+    case EXPERT_FFN: return c->expert_ffn > 0 ? c->expert_ffn : c->ffn;
+    case SHARED_FFN: return c->shared_ffn;
+    case ONE: return 1;
     case NONE: break;
     }
     return 0;
@@ -87,6 +95,14 @@ static bool gate_bias(const hpc_model_config *c)
 static bool mlp_bias(const hpc_model_config *c)
 {
     return c->mlp_bias;
+}
+static bool experts(const hpc_model_config *c)
+{
+    return c->experts > 0;
+}
+static bool shared(const hpc_model_config *c)
+{
+    return c->experts > 0 && c->shared_ffn > 0;
 }
 static bool own_head(const hpc_model_config *c)
 {
@@ -169,8 +185,56 @@ static const row rows[HPC_PART_N] = {
                               after, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM2_AFTER] = {"mlp.after_norm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
                               after, HPC_INIT_ONE, STREAM},
+    [HPC_PART_EXPERT_GATE] = {"mlp.experts.gate_proj.weight", true, HPC_ROLE_MATRIX,
+                              {EXPERT_FFN, HIDDEN}, experts, HPC_INIT_NORMAL, NORMAL},
+    [HPC_PART_EXPERT_UP] = {"mlp.experts.up_proj.weight", true, HPC_ROLE_MATRIX,
+                            {EXPERT_FFN, HIDDEN}, experts, HPC_INIT_NORMAL, NORMAL},
+    [HPC_PART_EXPERT_DOWN] = {"mlp.experts.down_proj.weight", true, HPC_ROLE_MATRIX,
+                              {HIDDEN, EXPERT_FFN}, experts, HPC_INIT_NORMAL, TRANSPOSED},
+    [HPC_PART_ROUTER] = {"mlp.gate.weight", true, HPC_ROLE_MATRIX, {EXPERTS, HIDDEN},
+                         experts, HPC_INIT_NORMAL, TABLE},
+    [HPC_PART_SHARED_GATE] = {"mlp.shared_expert.gate_proj.weight", true, HPC_ROLE_MATRIX,
+                              {SHARED_FFN, HIDDEN}, shared, HPC_INIT_NORMAL, NORMAL},
+    [HPC_PART_SHARED_UP] = {"mlp.shared_expert.up_proj.weight", true, HPC_ROLE_MATRIX,
+                            {SHARED_FFN, HIDDEN}, shared, HPC_INIT_NORMAL, NORMAL},
+    [HPC_PART_SHARED_DOWN] = {"mlp.shared_expert.down_proj.weight", true, HPC_ROLE_MATRIX,
+                              {HIDDEN, SHARED_FFN}, shared, HPC_INIT_NORMAL, TRANSPOSED},
+    [HPC_PART_SHARED_SCALE] = {"mlp.shared_expert_gate.weight", true, HPC_ROLE_MATRIX,
+                               {ONE, HIDDEN}, shared, HPC_INIT_NORMAL, TABLE},
 };
 /* clang-format on */
+
+static bool is_expert_part(int part)
+{
+    return part >= HPC_PART_EXPERT_GATE && part <= HPC_PART_SHARED_SCALE;
+}
+
+static bool is_batch(int part)
+{
+    return part >= HPC_PART_EXPERT_GATE && part <= HPC_PART_EXPERT_DOWN;
+}
+
+/* Does the block have this part of an MLP? It has experts, or one MLP. */
+static bool fits_block(const hpc_model_config *c, int part, int block)
+{
+    bool sparse = hpc_model_config_has_experts(c, block);
+    if (is_expert_part(part)) return sparse;
+    return !sparse || part < HPC_PART_GATE || part > HPC_PART_DOWN_BIAS;
+}
+
+hpc_type model_tensor_type(const hpc_model_tensor *t, hpc_dtype dtype)
+{
+    int64_t extent[] = {t->batch, t->extent[0], t->extent[1]};
+    bool batch = t->batch > 0 && !t->entry;
+    return hpc_type_of(dtype, t->rank + batch, batch ? extent : t->extent);
+}
+
+hpc_model_tensor model_tensor_entry(const hpc_model_tensor *t, int64_t e)
+{
+    hpc_model_tensor out = *t;
+    if (t->batch > 0 && !t->entry) out.entry = 1 + e;
+    return out;
+}
 
 bool model_part_in_block(int part)
 {
@@ -219,7 +283,8 @@ static bool has_adapter(const hpc_model_config *c, int part, int adapter)
     const hpc_adapter_config *a = &c->adapter;
     if (a->rank == 0) return false;
     if (adapter == 3) return a->token_n > 0 && rows[part].split == WORDS;
-    return rows[part].role == HPC_ROLE_MATRIX && a->targets >> part & 1;
+    bool batch = is_batch(part) || part >= 32; /* adapters are single matrices */
+    return rows[part].role == HPC_ROLE_MATRIX && !batch && a->targets >> part & 1;
 }
 
 /* A is [rank,in], B [out,rank]. B starts as 0, so the adapted model starts as its base. A has the
@@ -240,7 +305,7 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
 {
     const row *r = &rows[part];
     bool adapters = c->adapter.rank > 0;
-    if (!r->present(c)) return false;
+    if (!r->present(c) || !fits_block(c, part, block)) return false;
     if (adapter && !has_adapter(c, part, adapter)) return false;
     *out = (hpc_model_tensor){.part = part,
                               .block = block,
@@ -249,6 +314,7 @@ bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part,
                               .rank = r->extent[1] == NONE ? 1 : 2,
                               .init = r->init};
     for (int k = 0; k < out->rank; k++) out->extent[k] = extent_of(c, r->extent[k]);
+    if (is_batch(part)) out->batch = c->experts;
     if (out->init == HPC_INIT_NORMAL) out->std = c->init_std;
     if (out->init == HPC_INIT_NORMAL && r->split == TRANSPOSED)
         out->std /= sqrt(2.0 * (double)c->layers);
@@ -284,13 +350,36 @@ static void add_part(list *l, int part, int block)
 }
 
 /* Parts of a block in the order of the forward pass. */
-static const int8_t in_block[] = {
-    HPC_PART_NORM1,       HPC_PART_NORM1_BIAS, HPC_PART_Q,          HPC_PART_Q_BIAS,
-    HPC_PART_K,           HPC_PART_K_BIAS,     HPC_PART_V,          HPC_PART_V_BIAS,
-    HPC_PART_Q_NORM,      HPC_PART_K_NORM,     HPC_PART_O,          HPC_PART_O_BIAS,
-    HPC_PART_NORM1_AFTER, HPC_PART_NORM2,      HPC_PART_NORM2_BIAS, HPC_PART_GATE,
-    HPC_PART_GATE_BIAS,   HPC_PART_UP,         HPC_PART_UP_BIAS,    HPC_PART_DOWN,
-    HPC_PART_DOWN_BIAS,   HPC_PART_NORM2_AFTER};
+static const int8_t in_block[] = {HPC_PART_NORM1,
+                                  HPC_PART_NORM1_BIAS,
+                                  HPC_PART_Q,
+                                  HPC_PART_Q_BIAS,
+                                  HPC_PART_K,
+                                  HPC_PART_K_BIAS,
+                                  HPC_PART_V,
+                                  HPC_PART_V_BIAS,
+                                  HPC_PART_Q_NORM,
+                                  HPC_PART_K_NORM,
+                                  HPC_PART_O,
+                                  HPC_PART_O_BIAS,
+                                  HPC_PART_NORM1_AFTER,
+                                  HPC_PART_NORM2,
+                                  HPC_PART_NORM2_BIAS,
+                                  HPC_PART_GATE,
+                                  HPC_PART_GATE_BIAS,
+                                  HPC_PART_UP,
+                                  HPC_PART_UP_BIAS,
+                                  HPC_PART_DOWN,
+                                  HPC_PART_DOWN_BIAS,
+                                  HPC_PART_ROUTER,
+                                  HPC_PART_EXPERT_GATE,
+                                  HPC_PART_EXPERT_UP,
+                                  HPC_PART_EXPERT_DOWN,
+                                  HPC_PART_SHARED_GATE,
+                                  HPC_PART_SHARED_UP,
+                                  HPC_PART_SHARED_DOWN,
+                                  HPC_PART_SHARED_SCALE,
+                                  HPC_PART_NORM2_AFTER};
 
 static void add_all(list *l)
 {

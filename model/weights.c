@@ -207,9 +207,10 @@ out:
 
 static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_stored_tensor *t)
 {
-    bool same = t->rank == s->rank;
+    int lead = s->rank - t->rank; /* a matrix of one row may be stored as a vector */
+    bool same = lead == 0 || (lead == 1 && s->extent[0] == 1);
     char shape[128] = "";
-    for (int k = 0; k < s->rank && same; k++) same = t->extent[k] == s->extent[k];
+    for (int k = lead; k < s->rank && same; k++) same = t->extent[k - lead] == s->extent[k];
     if (same && s->rank == 1 && (hpc_dtype_get(t->dtype)->quantised || t->dtype == HPC_F8_E4M3))
         return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s: vectors of %s are not supported", w->dir,
                         t->name, hpc_dtype_get(t->dtype)->name);
@@ -220,13 +221,19 @@ static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_st
     for (int k = 0; k < t->rank; k++)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", k ? "," : "",
                  (long long)t->extent[k]);
+    if (s->rank == 3)
+        return hpc_fail(HPC_E_FORMAT,
+                        "%s: tensor %s is [%s], the configuration needs %lld experts "
+                        "of [%lld,%lld]",
+                        w->dir, t->name, shape, (long long)s->extent[0], (long long)s->extent[1],
+                        (long long)s->extent[2]);
     return hpc_fail(HPC_E_FORMAT,
                     s->rank == 2 ? "%s: tensor %s is [%s], the configuration needs [%lld,%lld]"
                                  : "%s: tensor %s is [%s], the configuration needs [%lld]",
                     w->dir, t->name, shape, (long long)s->extent[0], (long long)s->extent[1]);
 }
 
-static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
+static int check_one(hpc_weights *w, const hpc_model_tensor *t)
 {
     model_stored s;
     hpc_stored_tensor stored;
@@ -240,6 +247,18 @@ static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
     TRY(hpc_map_put(w->known, stored.name, strlen(stored.name), 0));
     const uint8_t *delta;
     if (w->delta) TRY(model_delta_find(&delta, w->delta, t));
+out:
+    return rc;
+}
+
+/* A batch is stored as one tensor, or as a tensor for each matrix. */
+static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
+{
+    int rc = HPC_OK;
+    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(check_one(w, &one));
+    }
 out:
     return rc;
 }
@@ -401,15 +420,16 @@ int hpc_weights_note(hpc_buf *out, const hpc_weights *w)
     TRY(hpc_model_tensors(&list, &n, &w->c));
     for (int64_t k = 0; k < n; k++) {
         if (list[k].rank != 2 || list[k].adapter || !hpc_weights_has(w, &list[k])) continue;
-        TRY(model_source_of(&s, w, &list[k]));
+        hpc_model_tensor one = model_tensor_entry(&list[k], 0);
+        TRY(model_source_of(&s, w, &one));
         seen[s.t.dtype]++;
     }
     for (int d = 0; d < HPC_DTYPE_N; d++) {
         const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)d);
         if (seen[d] == 0 || info->held == (hpc_dtype)d) continue;
-        TRY(hpc_buf_printf(out, "%s%lld matrices of %s are held as %s (%s)", out->n ? ", " : "",
-                           (long long)seen[d], info->name, hpc_dtype_get(info->held)->name,
-                           info->lossless ? "the same values" : "nearest values"));
+        TRY(hpc_buf_printf(out, "%s%lld matrices of %s are held as %s (nearest values)",
+                           out->n ? ", " : "", (long long)seen[d], info->name,
+                           hpc_dtype_get(info->held)->name));
     }
 out:
     hpc_free(list);
@@ -420,9 +440,12 @@ int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t
 {
     model_source s;
     int rc = HPC_OK;
-    TRY(model_source_of(&s, w, t));
-    TRY(model_source_check(&s, 0, s.rows));
-    model_source_read(out, &s, 0, s.rows);
+    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(model_source_of(&s, w, &one));
+        TRY(model_source_check(&s, 0, s.rows));
+        model_source_read(out + e * model_tensor_n(&one), &s, 0, s.rows);
+    }
 out:
     return rc;
 }

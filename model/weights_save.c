@@ -54,7 +54,7 @@ static void part_name(char out[48], const saver *v, int part)
 
 static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
 {
-    const saver *v = user;
+    saver *v = user;
     return model_pieces_write(w, &v->all, v->first + i);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "train/checkpoint_priv.h"
+#include "train/plan.h"
 
 enum { VERSION = 3 }; /* 1: one file; 2: also many files; 3: also with a base model */
 
@@ -147,6 +148,8 @@ int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_train
     int rc = put_model(&w, &t->o.model);
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) hpc_error_clear();
+    w.indent = 0;
+    hpc_plan_put(&w, "plan", t->value);
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
     return out->failed;
@@ -299,6 +302,7 @@ static int load_value(hpc_trainer *t, checkpoint_state *s, hpc_value v)
     const hpc_type type = trainer_tile(t, v);
     int64_t first[HPC_RANK_MAX];
     int rc;
+    if (t->p->value[v].absent) return HPC_OK;
     uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
     if (!tile) return HPC_E_NOMEM;
     trainer_first(first, t, v);

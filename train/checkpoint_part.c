@@ -23,6 +23,8 @@ static bool find_copy(int64_t *copy, int64_t *copies, const hpc_type *local,
     for (int a = 0; a < HPC_AXIS_N; a++) {
         int extent = s->extent[a] > 1 ? s->extent[a] : 1;
         if (local->layout[a] == HPC_PARTIAL && coord[a] != 0) return false;
+        int at = hpc_layout_at(local->layout[a]);
+        if (at >= 0 && coord[a] != at) return false;
         if (local->layout[a] != HPC_REPLICATED) continue;
         *copy = *copy * extent + coord[a];
         *copies *= extent;

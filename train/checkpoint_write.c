@@ -143,7 +143,7 @@ static int copy_state(hpc_saving *s)
     for (hpc_value v = 0; v < s->t->p->value_n; v++) {
         bool mine = k < s->part_n && s->part[k].tensor == v;
         if (!trainer_stores(s->t, v)) continue;
-        if (mine || trainer_shares(s->t, v))
+        if (mine || (trainer_shares(s->t, v) && !s->t->p->value[v].absent))
             TRY(copy_value(s, v, i, mine ? &s->part[k] : NULL, &r));
         i += mine;
         while (k < s->part_n && s->part[k].tensor == v) k++;

@@ -32,6 +32,8 @@ static const metric_column columns[HPC_METRIC_N] = {
     [HPC_METRIC_SKIPPED] = {"skipped", "train/skipped", true, false},
     [HPC_METRIC_SAVE_MS] = {"save_ms", "speed/save_ms", false, false},
     [HPC_METRIC_EXPOSED_MS] = {"exposed_ms", "speed/exposed_ms", false, false},
+    [HPC_METRIC_EXPERTS] = {"experts", "experts/active", false, false},
+    [HPC_METRIC_DROPPED] = {"dropped", "experts/dropped", false, false},
 };
 
 const metric_column *metric_column_of(hpc_metric m)

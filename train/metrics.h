@@ -29,6 +29,8 @@ typedef enum hpc_metric {
     HPC_METRIC_SKIPPED,         /* 1: the update was skipped */
     HPC_METRIC_SAVE_MS,         /* delay by saving since the previous row */
     HPC_METRIC_EXPOSED_MS,      /* exposed communication of the first rank in a step */
+    HPC_METRIC_EXPERTS,         /* experts per token; 0: the model has none */
+    HPC_METRIC_DROPPED,         /* choices of experts that found no capacity */
     HPC_METRIC_N
 } hpc_metric;
 const char *hpc_metric_name(hpc_metric m); /* column name: "grad_norm" */

@@ -168,7 +168,7 @@ out:
 
 static int64_t elements(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return hpc_model_tensor_n(t);
 }
 
 static int check_finite(const copying *k, const float *x, const hpc_model_tensor *t)

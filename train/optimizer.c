@@ -293,6 +293,16 @@ hpc_value evened(update *u, const target *t, hpc_value x)
     return evened_along(u, t, evened_along(u, t, x, true), false);
 }
 
+/* Each matrix with Frobenius norm 1; zeros stay. */
+static hpc_value normalised(update *u, const target *t, hpc_value x)
+{
+    hpc_value s[3] = {HPC_NONE, HPC_NONE, HPC_NONE};
+    if (t->batch == 0)
+        return hpc_scale(u->p, HPC_NEW, x, map_guarded(u, squares(u, x), 1, -0.5, 0, 0), 1);
+    s[1] = map_guarded(u, squares_each(u, x), 1, -0.5, 0, 0);
+    return hpc_combine(u->p, HPC_NEW, x, HPC_NONE, s, (hpc_combine_attr){.a1 = 1});
+}
+
 /* The size of its elements is made AdamW's (0.2, root mean square), so that one rate serves both.
  */
 void update_muon(update *u, const target *t)
@@ -300,7 +310,7 @@ void update_muon(update *u, const target *t)
     double longer = (double)(t->m > t->n ? t->m : t->n);
     muon_momentum(u, t, true);
     hpc_value x = muon_momentum(u, t, false); /* a step ahead */
-    x = hpc_scale(u->p, HPC_NEW, x, map_guarded(u, squares(u, x), 1, -0.5, 0, 0), 1);
+    x = normalised(u, t, x);
     x = orthogonalise(u, x, t->m > t->n);
     hpc_value by = HPC_NONE;
     double alpha = 0.2 * sqrt(longer);

@@ -2,6 +2,9 @@
  * plan.c: assigns the parts of a step to ranks, as layouts of the global program's state and
  * inputs. hpc_shard derives the rest.
  */
+#include <string.h>
+
+#include "train/plan.h"
 #include "train/update_priv.h"
 
 static int extent_of(const hpc_grid_shape *s, int axis)
@@ -51,17 +54,41 @@ out:
     return rc;
 }
 
+static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
+{
+    int ranks = extent_of(&q->grid, HPC_AXIS_PIPE);
+    hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, ranks);
+    int64_t stages = (int64_t)ranks * pipe.chunks;
+    if (ranks == 1) return HPC_OK;
+    if (stages > c->layers || stages > HPC_STAGES)
+        return hpc_fail(HPC_E_SHAPE,
+                        "pipe=%d: %d stage%s on each rank, and %lld blocks to divide; use at most "
+                        "%lld stages in all",
+                        ranks, pipe.chunks, pipe.chunks > 1 ? "s" : "", (long long)c->layers,
+                        (long long)(c->layers < HPC_STAGES ? c->layers : HPC_STAGES));
+    if (c->experts > 0)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "pipe=%d: stages do not add up what experts count in all blocks yet",
+                        ranks);
+    if (c->adapter.token_n > 0)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "pipe=%d: adapters with trained tokens change a table that the first and "
+                        "the last stage read",
+                        ranks);
+    return HPC_OK;
+}
+
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
                        int64_t length)
 {
-    static const hpc_axes known =
-        1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL;
+    static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_PIPE | 1u << HPC_AXIS_DEPTH |
+                                  1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL;
     int rc;
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (extent_of(&q->grid, a) > 1 && !(known >> a & 1))
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s=%d: training does not split along this axis yet; use data, depth, "
-                            "row and col",
+                            "%s=%d: training does not split along this axis yet; use data, pipe, "
+                            "depth, row and col",
                             hpc_axis_name((hpc_axis)a), q->grid.extent[a]);
     int64_t parts = extent_of(&q->grid, HPC_AXIS_DATA) * extent_of(&q->grid, HPC_AXIS_DEPTH);
     if (q->zero < 0 || q->zero > 3)
@@ -73,6 +100,7 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "overdecompose: a classification head reads rows of both parts"));
     TRY(check_row_and_col(q, c));
+    TRY(check_pipe(q, c));
     if (q->sequence && extent_of(&q->grid, HPC_AXIS_ROW) > 1)
         TRY(check_sequence(q, c, rows / parts / (1 + q->halves) * length));
 out:
@@ -163,6 +191,15 @@ static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_
     }
 }
 
+/* The first and the last stage of a pipeline each add to the gradient of a tied table. */
+void plan_tied(hpc_program *p, const hpc_parallel *q, hpc_value table)
+{
+    hpc_value g = table >= 0 && p->value[table].trainable ? p->value[table].grad : HPC_NONE;
+    if (g < 0 || extent_of(&q->grid, HPC_AXIS_PIPE) == 1) return;
+    p->value[g].type.layout[HPC_AXIS_PIPE] = HPC_PARTIAL;
+    p->value[g].settled[HPC_AXIS_PIPE] = HPC_REPLICATED;
+}
+
 void plan_gradients(hpc_program *p, const hpc_parallel *q)
 {
     for (int64_t v = 0; v < p->value_n; v++)
@@ -199,8 +236,8 @@ out:
 static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
 {
     hpc_overlap_options o = {.ahead = q->ahead, .bucket_bytes = q->bucket_bytes};
-    int rc;
-    TRY(plan_splice(io, p));
+    int rc = HPC_OK;
+    if (io->stage.chunks == 0) TRY(plan_splice(io, p));
     if (io->gather >= 0) TRY(hpc_program_append(p, io->update, io->gather));
     io->gathers = io->gather >= 0;
     TRY(hpc_overlap(p, &o));
@@ -208,7 +245,8 @@ out:
     return rc;
 }
 
-int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const int coord[HPC_AXIS_N])
+int hpc_step_shard_whole(hpc_step *io, hpc_program *p, const hpc_parallel *q,
+                         const int coord[HPC_AXIS_N])
 {
     hpc_shard_options o = {.gather = -1};
     bool data = q->zero == 1 || q->zero == 2;
@@ -216,5 +254,44 @@ int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const in
     if (q->keep_depth && q->zero < 3) o.keep |= 1u << HPC_AXIS_DEPTH;
     int rc = hpc_shard(p, &q->grid, coord, &o);
     io->gather = o.gather;
-    return rc < 0 || !q->overlap ? rc : overlap(io, p, q);
+    return rc;
+}
+
+/* Segments have new numbers where a rank has several stages. */
+static void move_segments(hpc_step *io, const int *moved)
+{
+    int *of[] = {&io->norm, &io->refresh, &io->update, &io->gather, &io->model.forward_head};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        if (*of[k] >= 0) *of[k] = moved[*of[k]];
+    io->model.forward = io->second.model.forward = io->stage.forward;
+    io->second.model.forward_head = io->model.forward_head;
+    io->backward = io->last = io->stage.backward;
+}
+
+int hpc_step_cut(hpc_step *io, hpc_program *p, int stage, int moved[HPC_STEP_SEGMENTS])
+{
+    hpc_assert(p->segment_n <= HPC_STEP_SEGMENTS);
+    hpc_stage_options *o = &io->stage;
+    o->forward = io->model.forward;
+    o->backward = io->backward;
+    o->rank = stage;
+    o->first = io->first;
+    o->moved = moved;
+    int rc = hpc_stage(p, o);
+    o->first = NULL;
+    o->moved = NULL;
+    if (rc >= 0) move_segments(io, moved);
+    return rc;
+}
+
+int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const int coord[HPC_AXIS_N])
+{
+    int at[HPC_AXIS_N], moved[HPC_STEP_SEGMENTS], rc;
+    memcpy(at, coord, sizeof at);
+    if (io->stage.chunks > 0) at[HPC_AXIS_PIPE] = 0;
+    TRY(hpc_step_shard_whole(io, p, q, at));
+    if (io->stage.chunks > 0) TRY(hpc_step_cut(io, p, coord[HPC_AXIS_PIPE], moved));
+    if (q->overlap) TRY(overlap(io, p, q));
+out:
+    return rc;
 }

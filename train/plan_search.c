@@ -12,19 +12,46 @@ typedef struct search {
     int64_t n, cap;
 } search;
 
+static int simulate_rank(hpc_step_plan *r, hpc_plan_step *s, const hpc_plan_question *q, bool place)
+{
+    int coord[HPC_AXIS_N] = {0}, rc = HPC_OK;
+    if (hpc_grid_size(&r->parallel.grid) > 1)
+        TRY(hpc_step_shard(&s->io, s->serial, &s->parallel, coord));
+    TRY(hpc_simulate(&r->s, q->machine, s->serial, &s->io, &r->parallel.grid, coord,
+                     r->accumulate));
+    if (place) TRY(hpc_step_memory_of(&r->memory, s->serial, &s->io, q->model, q->device, 1));
+out:
+    return rc;
+}
+
+static int simulate_stages(hpc_step_plan *r, const hpc_plan_step *s, const hpc_plan_question *q,
+                           bool place)
+{
+    hpc_step_ranks *ranks = NULL;
+    int rank, rc;
+    TRY(hpc_simulate_stages(&r->s, q->machine, s->serial, &s->io, &s->parallel, r->accumulate));
+    if (!place) goto out;
+    ranks = hpc_alloc(1, sizeof *ranks);
+    if (!ranks) TRY(HPC_E_NOMEM);
+    TRY(hpc_step_ranks_init(ranks, s->serial, &s->io, &s->parallel, 32));
+    ranks->microbatches = r->accumulate;
+    TRY(hpc_step_memory_most(&r->memory, &rank, ranks, q->model, q->device));
+out:
+    if (ranks) hpc_step_ranks_release(ranks);
+    hpc_free(ranks);
+    return rc;
+}
+
 int hpc_plan_simulate(hpc_step_plan *r, const hpc_plan_question *q, bool place)
 {
     hpc_plan_step s = {.serial = NULL};
-    int coord[HPC_AXIS_N] = {0}, rc;
+    int rc;
     int64_t rows = q->sequences / r->accumulate;
     if (q->sequences % r->accumulate)
         return hpc_fail(HPC_E_ARG, "--sequences %lld is not a multiple of --accumulate %lld",
                         (long long)q->sequences, (long long)r->accumulate);
     TRY(q->emit(&s, &r->parallel, r->accumulate, rows, q->user));
-    if (hpc_grid_size(&r->parallel.grid) > 1)
-        TRY(hpc_step_shard(&s.io, s.serial, &s.parallel, coord));
-    TRY(hpc_simulate(&r->s, q->machine, s.serial, &s.io, &r->parallel.grid, coord, r->accumulate));
-    if (place) TRY(hpc_step_memory_of(&r->memory, s.serial, &s.io, q->model, q->device));
+    TRY(s.io.stage.chunks > 0 ? simulate_stages(r, &s, q, place) : simulate_rank(r, &s, q, place));
     r->placed = place;
     r->fits = place && r->memory.all <= q->machine->memory;
 out:

@@ -6,9 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/plan.h"
 #include "train/update_priv.h"
 
 /* ---- programs ------------------------------------------------------------------------------- */
+
+/* Stages are cut from one program, which is that of the first rank along pipe. */
+static int ranks_of(int *rank, int most, const hpc_parallel *q, bool cut)
+{
+    int all = hpc_prove_ranks(rank, most, &q->grid), n = 0;
+    for (int r = 0; r < all; r++) {
+        int coord[HPC_AXIS_N];
+        hpc_grid_coords(coord, &q->grid, rank[r]);
+        if (!cut || coord[HPC_AXIS_PIPE] == 0) rank[n++] = rank[r];
+    }
+    return n;
+}
 
 int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hpc_step *io,
                         const hpc_parallel *q, int most)
@@ -17,15 +30,16 @@ int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hp
     hpc_step one = *io;
     *out = (hpc_step_ranks){.serial = hpc_program_copy(serial), .q = q};
     if (!out->serial) return HPC_E_NOMEM;
-    if (q->overlap) TRY(plan_splice(&one, out->serial));
-    out->n = hpc_prove_ranks(out->rank, most ? most : HPC_STEP_RANKS, &q->grid);
+    const bool cut = io->stage.chunks > 0;
+    if (q->overlap && !cut) TRY(plan_splice(&one, out->serial));
+    out->n = ranks_of(out->rank, most ? most : HPC_STEP_RANKS, q, cut);
     for (int r = 0; r < out->n; r++) {
         int coord[HPC_AXIS_N];
         hpc_grid_coords(coord, &q->grid, out->rank[r]);
         out->io = *io;
         out->program[r] = hpc_program_copy(serial);
         if (!out->program[r]) TRY(HPC_E_NOMEM);
-        TRY(hpc_step_shard(&out->io, out->program[r], q, coord));
+        TRY((cut ? hpc_step_shard_whole : hpc_step_shard)(&out->io, out->program[r], q, coord));
     }
 out:
     if (rc < 0) hpc_step_ranks_release(out);
@@ -59,6 +73,41 @@ hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r)
                        .n = r->n};
 }
 
+/* The stages of the first rank's program; the caller frees each of the `n` that exist. */
+static int cut_stages(hpc_program **out, int *n, int moved[HPC_STEP_SEGMENTS],
+                      const hpc_step_ranks *r)
+{
+    int rc = HPC_OK;
+    for (int k = 0; k < r->io.stage.ranks; k++) {
+        hpc_step io = r->io;
+        out[k] = hpc_program_copy(r->program[0]);
+        if (!out[k]) return HPC_E_NOMEM;
+        *n = k + 1;
+        TRY(hpc_step_cut(&io, out[k], k, moved));
+    }
+out:
+    return rc;
+}
+
+int hpc_step_prove_stages(hpc_proof *out, const hpc_step_ranks *r)
+{
+    hpc_program *stage[HPC_STAGES];
+    int moved[HPC_STEP_SEGMENTS], n = 0, rc;
+    *out = (hpc_proof){0};
+    if (r->io.stage.chunks == 0) return HPC_OK;
+    TRY(cut_stages(stage, &n, moved, r));
+    TRY(hpc_prove_stages_of(out, &(hpc_prove_stages){.whole = r->program[0],
+                                                     .program = (const hpc_program *const *)stage,
+                                                     .ranks = n,
+                                                     .chunks = r->io.stage.chunks,
+                                                     .forward = r->io.model.forward,
+                                                     .backward = r->io.backward,
+                                                     .moved = moved}));
+out:
+    for (int k = 0; k < n; k++) hpc_program_free(stage[k]);
+    return rc;
+}
+
 int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
                    const hpc_parallel *q)
 {
@@ -71,6 +120,7 @@ int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step
     TRY(hpc_step_ranks_init(r, serial, io, q, FEW));
     hpc_prove w = hpc_step_ranks_prove(r);
     rc = hpc_prove_order(&proof, &w);
+    if (rc >= 0) rc = hpc_step_prove_stages(&proof, r);
     if (rc >= 0) rc = hpc_prove_layouts(&proof, &w);
     if (rc == HPC_E_UNSUPPORTED) {
         snprintf(unproven, 160, "%.159s", hpc_error_get()->text);
@@ -112,7 +162,7 @@ static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
 }
 
 int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
-                       const hpc_model_config *c, hpc_device *device)
+                       const hpc_model_config *c, hpc_device *device, int slots)
 {
     hpc_arena *a = hpc_arena_create(0);
     uint8_t *kind = hpc_alloc((size_t)p->value_n + 1, sizeof *kind);
@@ -121,18 +171,20 @@ int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_ste
     *out = (hpc_step_memory){0};
     if (!a || !kind) goto out;
     TRY(sort_state(kind, p, io, c));
-    TRY(device ? hpc_exec_place(&place, a, p, device) : hpc_place(&place, a, p, NULL, NULL, 0, 1));
+    TRY(device ? hpc_exec_place(&place, a, p, device, slots)
+               : hpc_place(&place, a, p, NULL, NULL, 0, slots));
     for (hpc_value v = 0; v < p->value_n; v++) {
         const hpc_value_info *info = &p->value[v];
-        if (info->kind != HPC_VALUE_STATE || info->base >= 0) continue;
+        if (info->kind != HPC_VALUE_STATE || info->base >= 0 || info->absent) continue;
         double bytes = (double)hpc_type_bytes(&info->type);
         *(kind[v] == PARAMETER  ? &out->parameters
           : kind[v] == GRADIENT ? &out->gradients
                                 : &out->optimizer) += bytes;
     }
     for (int s = 0; s < HPC_SPACE_N; s++) {
-        out->all += (double)(place.bytes[s] ? place.bytes[s] : HPC_ALIGN);
-        if (s != HPC_SPACE_STATE) out->activations += (double)place.bytes[s];
+        double n = s == HPC_SPACE_SLOT ? slots : 1;
+        out->all += n * (double)(place.bytes[s] ? place.bytes[s] : HPC_ALIGN);
+        if (s != HPC_SPACE_STATE) out->activations += n * (double)place.bytes[s];
     }
 out:
     hpc_arena_free(a);
@@ -154,17 +206,42 @@ static bool alike(const hpc_program *p, const hpc_program *q)
     return true;
 }
 
+/* Stages in one place of the grid: those of the others are alike. */
+static int most_of_stages(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
+                          const hpc_model_config *c, hpc_device *device)
+{
+    hpc_program *stage[HPC_STAGES];
+    int moved[HPC_STEP_SEGMENTS], n = 0, rc, coord[HPC_AXIS_N] = {0};
+    int64_t microbatches = r->microbatches ? r->microbatches : r->io.stage.ranks;
+    TRY(cut_stages(stage, &n, moved, r));
+    for (int k = 0; k < n; k++) {
+        hpc_step_memory m;
+        hpc_plan_list l;
+        TRY(hpc_plan_tasks(&l, &r->q->pipe, n, k, microbatches));
+        hpc_free(l.task);
+        TRY(hpc_step_memory_of(&m, stage[k], &r->io, c, device, l.slots));
+        if (k > 0 && m.all <= out->all) continue;
+        *out = m;
+        coord[HPC_AXIS_PIPE] = k;
+        *rank = hpc_grid_rank(&r->q->grid, coord);
+    }
+out:
+    for (int k = 0; k < n; k++) hpc_program_free(stage[k]);
+    return rc;
+}
+
 int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
                          const hpc_model_config *c, hpc_device *device)
 {
     int rc = HPC_OK;
     *rank = r->rank[0];
+    if (r->io.stage.chunks > 0) return most_of_stages(out, rank, r, c, device);
     for (int k = 0; k < r->n; k++) {
         hpc_step_memory m;
         int before = 0;
         while (before < k && !alike(r->program[before], r->program[k])) before++;
         if (before < k) continue;
-        TRY(hpc_step_memory_of(&m, r->program[k], &r->io, c, device));
+        TRY(hpc_step_memory_of(&m, r->program[k], &r->io, c, device, 1));
         if (k > 0 && m.all <= out->all) continue;
         *out = m;
         *rank = r->rank[k];

@@ -23,6 +23,8 @@ typedef struct hpc_step_ranks {
     int rank[HPC_STEP_RANKS], n;
     hpc_program *serial;   /* a copy, with segments spliced like those of the ranks */
     const hpc_parallel *q; /* borrowed */
+    int64_t
+        microbatches; /* of a step, for the memory of a pipeline; 0: as many as ranks along it */
 } hpc_step_ranks;
 /* serial, io: from hpc_step_emit, with the layouts of q. most: limit of programs, at least 32; 0:
  * HPC_STEP_RANKS. */
@@ -30,7 +32,9 @@ int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hp
                         const hpc_parallel *q, int most);
 void hpc_step_ranks_release(hpc_step_ranks *r);
 hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r); /* for hpc_prove_order and _layouts */
-/* Runs both proofs, on a grid's first rank before it opens. HPC_E_STATE describes the defect. An op
+/* Proves a pipeline's stages, cut from the first rank's program; without a pipeline nothing. */
+int hpc_step_prove_stages(hpc_proof *out, const hpc_step_ranks *r);
+/* Runs all proofs, on a grid's first rank before it opens. HPC_E_STATE describes the defect. An op
  * without a rule passes; `unproven` then names it and the reason, else it is "". */
 int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
                    const hpc_parallel *q);
@@ -40,10 +44,10 @@ int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step
 typedef struct hpc_step_memory {
     double parameters, gradients, optimizer, activations, all;
 } hpc_step_memory;
-/* Memory of a program, sharded or not. device: its kernels' workspace is counted; NULL: no
- * workspace. */
+/* Memory of a program, sharded or not, with `slots` microbatches in flight. device: its kernels'
+ * workspace is counted; NULL: no workspace. */
 int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
-                       const hpc_model_config *c, hpc_device *device);
+                       const hpc_model_config *c, hpc_device *device, int slots);
 /* Memory of the rank of r that needs most. */
 int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
                          const hpc_model_config *c, hpc_device *device);

@@ -27,6 +27,8 @@ int hpc_prune_check(const hpc_prune_config *c, const hpc_optimizer_config *o,
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "prune: the moments of soap belong to whole matrices in another basis and "
                         "cannot be pruned; choose another --optimizer");
+    if (m->experts > 0)
+        return hpc_fail(HPC_E_UNSUPPORTED, "prune: models with experts are not pruned");
     if (m->adapter.rank > 0)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "prune: with adapters (lora-rank) the matrices are not trained");

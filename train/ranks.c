@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "train/plan.h"
 #include "train/run_priv.h"
 
 static size_t element_bytes(const hpc_type *t)
@@ -90,8 +91,9 @@ out:
 int trainer_put(hpc_trainer *t, hpc_value v, const void *all)
 {
     hpc_type type = trainer_tile(t, v);
-    uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
     int coord[HPC_AXIS_N];
+    if (t->p->value[v].absent) return HPC_OK;
+    uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
     if (!tile) return HPC_E_NOMEM;
     trainer_coord(coord, t);
     move_tile(tile, (uint8_t *)(uintptr_t)all, false, &type, &t->whole[v], element_bytes(&type),
@@ -115,11 +117,13 @@ int trainer_get_tile(uint8_t *tile, const hpc_trainer *t, hpc_value v)
 /* ---- whole tensors ----------------------------------------------------------------------------
  */
 
+/* Axes whose ranks do not all have the same of v. */
 static hpc_axes split_axes(const hpc_trainer *t, hpc_value v)
 {
     hpc_axes axes = 0;
     for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
-        if (t->p->value[v].type.layout[a] > 0) axes |= 1u << a;
+        if (t->p->value[v].type.layout[a] > 0 || hpc_layout_at(t->p->value[v].type.layout[a]) >= 0)
+            axes |= 1u << a;
     return axes;
 }
 
@@ -138,7 +142,9 @@ static void put_tiles(uint8_t *out, const hpc_trainer *t, hpc_value v, uint8_t *
         for (int a = 0; a < HPC_AXIS_N; a++)
             ours = ours && (axes >> a & 1 || coord[a] == hpc_grid_coord(t->o.grid, (hpc_axis)a));
         if (!ours) continue;
-        move_tile(tiles + (size_t)k++ * bytes, out, true, local, &t->whole[v], element, s, coord);
+        int tile = k++, at = hpc_layout_at(local->layout[HPC_AXIS_PIPE]);
+        if (at >= 0 && coord[HPC_AXIS_PIPE] != at) continue;
+        move_tile(tiles + (size_t)tile * bytes, out, true, local, &t->whole[v], element, s, coord);
     }
 }
 
@@ -157,7 +163,7 @@ static int gather(uint8_t *out, const hpc_trainer *t, hpc_value v)
     tile = hpc_alloc((size_t)n * element + 1, 1);
     tiles = axes ? hpc_alloc((size_t)n * element * (size_t)hpc_link_size(link) + 1, 1) : NULL;
     if (!tile || (axes && !tiles)) TRY(HPC_E_NOMEM);
-    TRY(trainer_get_tile(tile, t, v));
+    if (!t->p->value[held].absent) TRY(trainer_get_tile(tile, t, v));
     if (!axes) {
         memcpy(out, tile, (size_t)n * element);
         goto out;
@@ -250,7 +256,8 @@ int trainer_sum(double *x, const hpc_trainer *t)
     hpc_link *link;
     double mine = *x;
     if (!t->o.grid) return HPC_OK;
-    int rc = hpc_grid_link(&link, t->o.grid, 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH);
+    int rc = hpc_grid_link(&link, t->o.grid,
+                           1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_PIPE);
     if (rc < 0) return rc;
     return hpc_link_run(
         link,
@@ -277,14 +284,23 @@ int64_t trainer_sent(const hpc_trainer *t)
 }
 
 /* Inputs that no batch changes: the rows of repeated keys and values, and of trained tokens. */
+static int write_slots(hpc_trainer *t, hpc_value v, const int32_t *data, size_t bytes)
+{
+    int rc = HPC_OK;
+    for (int slot = 0; slot < t->value->list[trainer_stage(t)].slots; slot++)
+        TRY(hpc_exec_write(t->exec, slot, v, data, bytes));
+out:
+    return rc;
+}
+
 int trainer_write_row_indices(hpc_trainer *t)
 {
     const hpc_adapter_config *adapter = &t->o.model.adapter;
     hpc_value v = t->io.model.kv_rows, tokens = t->io.model.token_rows;
     int coord[HPC_AXIS_N];
     if (tokens >= 0) {
-        int rc = hpc_exec_write(t->exec, 0, tokens, adapter->token,
-                                (size_t)adapter->token_n * sizeof *adapter->token);
+        int rc = write_slots(t, tokens, adapter->token,
+                             (size_t)adapter->token_n * sizeof *adapter->token);
         if (rc < 0) return rc;
     }
     if (v < 0) return HPC_OK;
@@ -296,7 +312,7 @@ int trainer_write_row_indices(hpc_trainer *t)
     hpc_model_kv_rows(rows, &t->o.model, heads,
                       hpc_type_first(type, 0, hpc_grid_shape_of(t->o.grid), coord),
                       type->extent[0]);
-    int rc = hpc_exec_write(t->exec, 0, v, rows, hpc_type_bytes(type));
+    int rc = write_slots(t, v, rows, hpc_type_bytes(type));
     hpc_free(rows);
     return rc;
 }

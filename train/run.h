@@ -41,6 +41,9 @@ typedef struct hpc_trainer_options {
     hpc_grid *grid;         /* borrowed, of shape parallel.grid; NULL: one rank */
     const hpc_masks *masks; /* borrowed: fixed pruning masks; NULL: not pruned */
     hpc_parallel parallel;
+    const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
+                             the trainer makes a plan from these */
+    hpc_anneal_config anneal;   /* with step.model.experts.gating HPC_GATING_ANNEAL */
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;
@@ -93,6 +96,8 @@ typedef struct hpc_trainer_result {
     int64_t counted; /* targets that count */
     int64_t sent;    /* bytes sent by this rank */
     double exposed;  /* seconds of communication that computation did not hide (hpc_exec_exposed) */
+    double active;   /* experts per token, the mean of layers that have any; 0: none has */
+    double dropped;  /* choices of experts that found no capacity, over all layers */
 } hpc_trainer_result;
 /* The `accumulate` batches of a step, to be filled by the caller or by hpc_trainer_load. */
 hpc_batch **hpc_trainer_batches(const hpc_trainer *t);

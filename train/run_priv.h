@@ -25,6 +25,8 @@ struct hpc_trainer {
     bool stores_base;      /* checkpoints include those, like the checkpoint loaded */
     hpc_hash128 base_hash; /* their trainer_base_hash */
     hpc_type *whole;       /* by value: its type over all ranks */
+    hpc_train_plan *value; /* the plan, as checkpoints record it */
+    hpc_task *task;        /* this rank's list of it, with segments of p */
     int part, parts;       /* this rank's part of a microbatch's rows, and their number */
     uint64_t begun;        /* hash of the initial state over all ranks */
     int64_t zero;          /* hpc_clock_ns when all ranks had opened theirs */
@@ -114,6 +116,12 @@ int64_t trainer_events(const hpc_trainer *t, int64_t steps);
 int trainer_begin(hpc_trainer *t);
 /* Sums *x over the ranks that split the rows. */
 int trainer_sum(double *x, const hpc_trainer *t);
+
+/* Coordinate on the pipe axis. */
+static inline int trainer_stage(const hpc_trainer *t)
+{
+    return t->o.grid ? hpc_grid_coord(t->o.grid, HPC_AXIS_PIPE) : 0;
+}
 
 static inline bool trainer_keeps(const hpc_trainer *t, hpc_value v)
 {

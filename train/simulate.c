@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "runtime/program/op/op.h"
+#include "train/plan.h"
 #include "train/simulate.h"
 
 typedef struct clocks {
@@ -85,6 +86,19 @@ static double ready_at(const clocks *w, const hpc_insn *i)
     return at;
 }
 
+/* A message is under way while its sender computes; the schedule of tasks waits for it. */
+static void send(clocks *w, const hpc_insn *i, double times)
+{
+    const hpc_comm_attr *a = i->attr;
+    double bytes = (double)hpc_type_bytes(&w->p->value[i->operand[0]].type);
+    double seconds = hpc_simulate_seconds(w->m, &w->link[a->axes], HPC_SEND, bytes);
+    w->now += w->m->launch;
+    w->communication += seconds;
+    w->out->message_s = fmax(w->out->message_s, seconds);
+    w->out->sent[a->axes] += (int64_t)(times * bytes);
+    w->out->messages[a->axes] += (int64_t)times;
+}
+
 static void communicate(clocks *w, const hpc_insn *i, double times)
 {
     const hpc_comm_attr *a = i->attr;
@@ -125,7 +139,8 @@ static void compute(clocks *w, const hpc_insn *i)
 static int check_kind(const hpc_insn *i)
 {
     int k = i->op->comm;
-    if (k < 0 || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER || k == HPC_REDUCE_SCATTER)
+    if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER ||
+        k == HPC_REDUCE_SCATTER)
         return HPC_OK;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost model for the simulation", i->op->sig.name);
 }
@@ -145,10 +160,16 @@ static int run_segment(clocks *w, int s, double times)
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
         if (i->tags.idle) continue;
-        i->op->comm >= 0 ? communicate(w, i, times) : compute(w, i);
+        if (i->op->comm == HPC_SEND)
+            send(w, i, times);
+        else if (i->op->comm >= 0 && i->op->comm != HPC_RECV)
+            communicate(w, i, times);
+        else if (i->op->comm < 0)
+            compute(w, i);
     }
     w->exposed += fmax(0, w->sends - w->now);
     w->now = fmax(w->now, w->sends);
+    if (s < HPC_SIMULATED_SEGMENTS) out->segment_s[s] = w->now;
     out->compute_s += w->compute * times;
     out->communication_s += w->communication * times;
     out->exposed_s += w->exposed * times;
@@ -174,14 +195,6 @@ static void add_loss(clocks *w)
     w->out->step_s += seconds;
 }
 
-/* That a step runs a segment. */
-static int64_t times_of(const hpc_step *io, int s, int64_t accumulate)
-{
-    if (s == io->model.forward_head || (s == io->gather && io->gathers)) return 0;
-    if (s == io->model.forward) return accumulate;
-    return s == io->backward ? accumulate - (io->last != io->backward) : 1;
-}
-
 int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p,
                  const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
                  int64_t accumulate)
@@ -194,9 +207,10 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
     if (!w.ready) return HPC_E_NOMEM;
     for (hpc_axes a = 0; a < HPC_AXES_N; a++) w.link[a] = hpc_simulate_link(m, s, coord, a);
     for (int k = 0; k < p->segment_n; k++) {
-        int64_t times = times_of(io, k, accumulate);
+        int64_t times = hpc_step_times(io, k, accumulate);
         if (times == 0) continue;
         w.out = k == io->refresh ? &refresh : out;
+        if (k < HPC_SIMULATED_SEGMENTS) out->times[k] = (double)times;
         TRY(run_segment(&w, k, (double)times));
     }
     w.out = out;
@@ -205,6 +219,70 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
     out->least_s = fmax(out->compute_s, out->communication_s);
 out:
     hpc_free(w.ready);
+    return rc;
+}
+
+/* The stages' programs in one place of the grid: the longest times between the tasks' barriers. */
+static int add_stage(hpc_simulation *out, double *forward, double *backward, const hpc_step *io,
+                     const hpc_simulation *one)
+{
+    int chunks = io->stage.chunks, ranks = io->stage.ranks;
+    double rest = one->step_s;
+    for (int c = 0; c < chunks; c++) {
+        int stage = c * ranks + io->stage.rank;
+        forward[stage] = one->segment_s[hpc_stage_forward(&io->stage, c)];
+        backward[stage] = one->segment_s[hpc_stage_backward(&io->stage, c)];
+    }
+    for (int k = 0; k < HPC_SIMULATED_SEGMENTS; k++)
+        if (k >= io->model.forward && k <= io->backward) rest -= one->segment_s[k] * one->times[k];
+    out->rest_s = fmax(out->rest_s, rest);
+    out->refresh_s = fmax(out->refresh_s, one->refresh_s);
+    out->message_s = fmax(out->message_s, one->message_s);
+    return HPC_OK;
+}
+
+static void keep_busiest(hpc_simulation *out, const hpc_simulation *one)
+{
+    hpc_simulation kept = *out;
+    if (one->compute_s < out->compute_s) return;
+    *out = *one;
+    out->rest_s = kept.rest_s;
+    out->refresh_s = kept.refresh_s;
+    out->message_s = kept.message_s;
+}
+
+int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_program *serial,
+                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate)
+{
+    double forward[HPC_STAGES], backward[HPC_STAGES];
+    hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, io->stage.ranks);
+    hpc_plan_list list[HPC_STAGES] = {{0}};
+    hpc_plan_span span;
+    int coord[HPC_AXIS_N] = {0}, rc = HPC_OK, ranks = io->stage.ranks;
+    *out = (hpc_simulation){0};
+    for (int r = 0; r < ranks; r++) {
+        hpc_simulation one;
+        hpc_step own = *io;
+        hpc_program *p = hpc_program_copy(serial);
+        if (!p) TRY(HPC_E_NOMEM);
+        coord[HPC_AXIS_PIPE] = r;
+        rc = hpc_step_shard(&own, p, q, coord);
+        if (rc >= 0) rc = hpc_simulate(&one, m, p, &own, &q->grid, coord, accumulate);
+        if (rc >= 0) rc = add_stage(out, forward, backward, &own, &one);
+        hpc_program_free(p);
+        TRY(rc);
+        keep_busiest(out, &one);
+        TRY(hpc_plan_tasks(&list[r], &pipe, ranks, r, accumulate));
+    }
+    hpc_plan_policy policy =
+        pipe.schedule == HPC_PIPE_ARRIVAL ? HPC_PLAN_PREFERRED : HPC_PLAN_IN_ORDER;
+    TRY(hpc_plan_simulate_tasks(
+        &span, list, ranks, pipe.chunks, policy,
+        &(hpc_plan_times){.forward = forward, .backward = backward, .message = out->message_s}));
+    out->step_s = span.seconds + out->rest_s;
+    for (int r = 0; r < ranks; r++) out->bubble_s = fmax(out->bubble_s, span.idle[r]);
+out:
+    for (int r = 0; r < ranks; r++) hpc_free(list[r].task);
     return rc;
 }
 

@@ -55,14 +55,17 @@ double hpc_simulate_seconds(const hpc_machine *m, const hpc_simulated_link *l, h
                             double bytes);
 
 /* ---- a step ---------------------------------------------------------------------------- */
-enum { HPC_AXES_N = 1 << HPC_AXIS_N };
+enum { HPC_AXES_N = 1 << HPC_AXIS_N, HPC_SIMULATED_SEGMENTS = 2 * HPC_STAGES + 16 };
 typedef struct hpc_simulation {
-    double step_s;                                  /* without a refresh */
-    double refresh_s;                               /* one refresh */
-    double compute_s, communication_s;              /* per step, each without overlap */
-    double exposed_s;                               /* exposed communication */
-    double least_s;                                 /* the larger of the two: perfect overlap */
-    double flops, bytes;                            /* per step, from the op table */
+    double step_s;                     /* without a refresh */
+    double refresh_s;                  /* one refresh */
+    double compute_s, communication_s; /* per step, each without overlap */
+    double exposed_s;                  /* exposed communication */
+    double least_s;                    /* the larger of the two: perfect overlap */
+    double flops, bytes;               /* per step, from the op table */
+    double message_s, bubble_s; /* of a pipeline: its longest message; most time without a task */
+    double rest_s;              /* of a pipeline: after the gradients */
+    double segment_s[HPC_SIMULATED_SEGMENTS], times[HPC_SIMULATED_SEGMENTS]; /* one run; runs */
     int64_t sent[HPC_AXES_N], messages[HPC_AXES_N]; /* per step, by set of axes */
 } hpc_simulation;
 /* p: the sharded program of the rank at coord, or the whole program for one rank. accumulate:
@@ -70,6 +73,10 @@ typedef struct hpc_simulation {
 int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p,
                  const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
                  int64_t accumulate);
+/* A pipeline, from the program before hpc_step_shard: the makespan of its tasks and what follows.
+ * Counts are of the rank that computes most. */
+int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_program *serial,
+                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate);
 int64_t hpc_simulation_sent(const hpc_simulation *s); /* sum over all axes */
 
 /* Activation elements that a rank sends in a block's four products, forward and backward, divided

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "train/plan.h"
 #include "train/update_priv.h"
 
 /* ---- what is updated ------------------------------------------------------------------------- */
@@ -32,8 +33,9 @@ static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
                 .sum = p->value[v].grad,
                 .index = HPC_NONE,
                 .whole = v,
-                .m = type.extent[0],
-                .n = type.rank > 1 ? type.extent[1] : 1,
+                .batch = type.rank > 2 ? type.extent[0] : 0,
+                .m = type.extent[type.rank > 2 ? 1 : 0],
+                .n = type.rank > 1 ? type.extent[type.rank - 1] : 1,
                 .decay = tensor->decay ? u->o->decay : 0};
     t.grad = update_rounded(u, &t);
     if (p->value[v].index >= 0) sparse_target(u, &t, v);
@@ -158,7 +160,7 @@ static bool is_sequence(const hpc_step_options *s)
 
 /* Values of the forward segment and their gradients, at which the differentiation starts. */
 typedef struct seeds {
-    hpc_value of[4], grad[4];
+    hpc_value of[6], grad[6]; /* of each half: the hidden state, the head, auxiliary losses */
     int64_t n;
 } seeds;
 
@@ -182,6 +184,9 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     if (parts && dhidden >= 0) plan_stream(&p->value[dhidden].type, split, is_sequence(s));
     add_seed(out, m->hidden, dhidden);
     if (rows) add_seed(out, m->head, dhead);
+    if (m->aux >= 0)
+        add_seed(out, m->aux,
+                 hpc_view(p, weight, 2, (int64_t[]){p->value[m->aux].type.extent[0], 1}));
     return loss;
 }
 
@@ -209,7 +214,7 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     io->last = io->backward;
     io->last_loss = io->loss;
     io->second.last_loss = io->second.loss;
-    if (s->parallel && s->parallel->overlap && !s->once)
+    if (s->parallel && s->parallel->overlap && !s->once && io->stage.chunks == 0)
         TRY(io->last = hpc_program_segment(p, HPC_BACKWARD, 1)); /* filled by hpc_step_shard */
     rc = HPC_OK;
 out:
@@ -245,6 +250,16 @@ out:
     return rc;
 }
 
+/* The stages of a pipeline, given or balanced by cost. */
+static int divide_blocks(hpc_step *io, const hpc_program *p, const hpc_parallel *q)
+{
+    int stages = io->stage.ranks * io->stage.chunks;
+    if (io->stage.chunks == 0) return HPC_OK;
+    memcpy(io->first, q->pipe.first, sizeof io->first);
+    if (io->first[stages - 1] > 0) return HPC_OK;
+    return hpc_stage_balance(io->first, stages, p, io->model.forward, io->backward);
+}
+
 int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s)
 {
@@ -256,6 +271,10 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     int64_t n;
     int rc;
     *io = (hpc_step){.refresh = -1, .gather = -1};
+    if (s->parallel && s->parallel->grid.extent[HPC_AXIS_PIPE] > 1) {
+        io->stage.ranks = s->parallel->grid.extent[HPC_AXIS_PIPE];
+        io->stage.chunks = hpc_pipe_resolved(&s->parallel->pipe, io->stage.ranks).chunks;
+    }
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
     TRY(emit_model(io, p, c, s));
@@ -268,12 +287,26 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     io->limit = scalar(p, "limit", real);
     TRY(emit_gradients(io, p, s));
     if (s->parallel) plan_gradients(p, s->parallel);
+    if (s->parallel && io->model.table == io->model.head)
+        plan_tied(p, s->parallel, io->model.table);
+    TRY(divide_blocks(io, p, s->parallel));
     emit_norm(&u, s, tensor, n, real);
     emit_update(&u, tensor, n);
     TRY(hpc_program_status(p));
 out:
     hpc_free(tensor);
     return rc;
+}
+
+/* The loss alone is not part of a step. */
+int64_t hpc_step_times(const hpc_step *io, int s, int64_t microbatches)
+{
+    int more = io->stage.chunks > 1 ? io->stage.chunks - 1 : 0;
+    if (s == io->model.forward_head || (s == io->gather && io->gathers)) return 0;
+    if (s >= io->model.forward && s <= io->model.forward + more) return microbatches;
+    if (s >= io->backward - more && s <= io->backward)
+        return microbatches - (io->last != io->backward);
+    return 1;
 }
 
 bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step)

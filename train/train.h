@@ -11,6 +11,7 @@
 #include "model/compare.h"
 #include "model/emit.h"
 #include "runtime/program/run/run.h"
+#include "train/pipe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,6 +122,7 @@ typedef struct hpc_parallel {
                       a share of the tokens */
     int ahead;     /* with overlap: as in hpc_overlap_options */
     size_t bucket_bytes; /* as in hpc_overlap_options */
+    hpc_pipe pipe;       /* with ranks along pipe */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED: an axis that training does not use; adapters with row or col; a class head
  * with `halves` or `sequence`. HPC_E_ARG: an unknown stage of ZeRO. HPC_E_SHAPE: rows, vocabulary,
@@ -130,6 +132,8 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
                        int64_t length);
 /* Index of this rank's part of a microbatch's rows; *parts is the number of parts. */
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);
+
+typedef struct hpc_train_plan hpc_train_plan; /* train/plan.h */
 
 /* ---- pruning --------------------------------------------------------------------------------- */
 typedef struct hpc_masks hpc_masks; /* train/prune.h */
@@ -176,18 +180,37 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
+    hpc_stage_options stage; /* chunks 0: no pipeline. Else as hpc_step_shard passed it */
+    int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
 int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s);
 /* Turns the program into that of the rank at `coord`. */
 int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q,
                    const int coord[HPC_AXIS_N]);
+/* Number of times that a step of `microbatches` runs a segment; refresh counts as once. */
+int64_t hpc_step_times(const hpc_step *io, int segment, int64_t microbatches);
 /* Does step `step` (from 1) run the refresh segment? */
 bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 /* Initial value of state v that is not a parameter: rotary frequencies, a multiple of I for
  * preconditioners, else zeros. t: type of v over all ranks. out: its elements as f32. */
 void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
+
+/* ---- temperature of gates ---------------------------------------------------------------------
+ */
+/* From dense to sparse: the temperature falls from `from` to `to` over `steps` steps. A token goes
+ * to all experts with a score above `threshold`; from step `hard` on (0: never), and in validation,
+ * to the best one alone. */
+typedef struct hpc_anneal_config {
+    double from, to, threshold;
+    bool linear; /* else exponential */
+    int64_t steps, hard;
+} hpc_anneal_config;
+/* HPC_E_ARG names the value that is wrong. */
+int hpc_anneal_check(const hpc_anneal_config *c);
+/* Temperature and threshold of a step (from 1); of validation, for a step below 0. */
+void hpc_anneal_at(double out[2], const hpc_anneal_config *c, int64_t step);
 
 /* ---- learning rates ------------------------------------------------------------------------ */
 typedef enum hpc_lr_kind {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/plan.h"
 #include "train/proof.h"
 #include "train/run_priv.h"
 
@@ -25,9 +26,10 @@ static int make_batches(hpc_trainer *t)
     hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses, sizeof(double));
+    /* also scalars and pairs */
+    TRY(hpc_device_host_alloc(&t->real, t->device, (size_t)(t->losses + 2) * sizeof(double)));
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
-    if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
+    if (!t->batch || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
         TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts * (1 + t->o.parallel.halves)));
 out:
@@ -44,13 +46,9 @@ static bool is_gathered(const hpc_trainer *t, hpc_value v)
     return false;
 }
 
-/* How often a step runs a segment, refresh aside; of the loss alone it has none. */
 int64_t trainer_times(const hpc_trainer *t, int s)
 {
-    bool apart = t->io.last != t->io.backward;
-    if (s == t->io.model.forward_head || (s == t->io.gather && t->io.gathers)) return 0;
-    if (s == t->io.model.forward) return t->o.accumulate;
-    return s == t->io.backward ? t->o.accumulate - apart : 1;
+    return hpc_step_times(&t->io, s, t->o.accumulate);
 }
 
 static bool is_gradient(const hpc_trainer *t, hpc_value v)
@@ -88,13 +86,15 @@ static int make_plan(hpc_trainer *t)
     int rc = hpc_model_tensors(&tensor, &n, c);
     if (rc < 0) return rc;
     for (int64_t k = 0; k < n; k++)
-        if (tensor[k].trainable)
-            out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
+        if (tensor[k].trainable) out.trained += hpc_model_tensor_n(&tensor[k]);
     for (hpc_value v = 0; v < t->p->value_n; v++)
-        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
+        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0 &&
+            !t->p->value[v].absent)
             add_state(&out, t, tensor, n, v);
     hpc_free(tensor);
-    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
+    out.activation_bytes =
+        (double)(place->bytes[HPC_SPACE_SLOT] * (size_t)t->value->list[trainer_stage(t)].slots +
+                 place->bytes[HPC_SPACE_LOCAL]);
     for (int s = 0; s < t->p->segment_n; s++) {
         double flops = hpc_exec_stats_of(t->exec, s).flops;
         if (s == t->io.refresh)
@@ -126,15 +126,17 @@ static int shard(hpc_trainer *t)
         t->whole[v].dtype = t->p->value[v].type.dtype;
     }
     if (!t->o.grid) return HPC_OK;
-    if (trainer_leads(t) && hpc_step_prove(t->plan.unproven, t->p, &t->io, &t->o.parallel) < 0)
+    if (trainer_leads(t) && (hpc_step_prove(t->plan.unproven, t->p, &t->io, &t->o.parallel) < 0 ||
+                             hpc_plan_check_tasks(t->value) < 0))
         return HPC_E_STATE;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
     return hpc_step_shard(&t->io, t->p, &t->o.parallel, coord);
 }
 
 /* The numbers of a microbatch, of which each rank has its rows. */
-static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
+static int set_rows(hpc_trainer *t)
 {
+    const hpc_trainer_options *o = &t->o;
     hpc_step_options *s = &t->o.step;
     int rc = HPC_OK;
     t->parts = 1;
@@ -159,6 +161,49 @@ out:
     return rc;
 }
 
+/* A given plan replaces the options that it is made of. */
+static int take_plan(hpc_trainer *t, const hpc_train_plan *plan)
+{
+    int rc = hpc_plan_check(plan, &t->o.model);
+    if (rc < 0) return rc;
+    t->o.parallel = plan->parallel;
+    t->o.step.recompute = plan->recompute;
+    t->o.step.recompute_blocks = plan->recompute_blocks;
+    t->o.accumulate = plan->microbatches;
+    return HPC_OK;
+}
+
+/* The segment of a planned task. */
+static int segment_of(const hpc_trainer *t, const hpc_plan_task *k)
+{
+    switch (k->run) {
+    case HPC_PLAN_FORWARD:
+        return t->io.stage.chunks ? hpc_stage_forward(&t->io.stage, k->chunk) : t->io.model.forward;
+    case HPC_PLAN_BACKWARD:
+        if (t->io.stage.chunks) return hpc_stage_backward(&t->io.stage, k->chunk);
+        return k->microbatch == t->o.accumulate - 1 ? t->io.last : t->io.backward;
+    case HPC_PLAN_NORM: return t->io.norm;
+    case HPC_PLAN_REFRESH: return t->io.refresh;
+    case HPC_PLAN_UPDATE: return t->io.update;
+    default: return t->io.gathers ? -1 : t->io.gather;
+    }
+}
+
+/* The plan's tasks as the executor runs them; segment -1: this step has none. */
+static int make_tasks(hpc_trainer *t)
+{
+    const hpc_plan_list *l = &t->value->list[trainer_stage(t)];
+    t->task = hpc_alloc((size_t)l->task_n + 1, sizeof *t->task);
+    if (!t->task) return HPC_E_NOMEM;
+    for (int k = 0; k < l->task_n; k++)
+        t->task[k] = (hpc_task){.segment = segment_of(t, &l->task[k]),
+                                .slot = l->task[k].slot,
+                                .microbatch = l->task[k].microbatch,
+                                .after = {l->task[k].after[0], l->task[k].after[1]},
+                                .rank = l->task[k].rank};
+    return HPC_OK;
+}
+
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
 {
     int rc = trainer_check(o);
@@ -171,18 +216,24 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t) return HPC_E_NOMEM;
     t->o = *o;
     t->dry = dry;
+    if (o->plan) TRY(take_plan(t, o->plan));
     if (o->init) TRY(hpc_weights_open(&t->base, o->init, &t->o.model));
-    TRY(set_rows(t, o));
+    TRY(set_rows(t));
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
+    TRY(hpc_plan_make(&t->value, t->p, &t->io, &t->o.model, &t->o.step, t->o.accumulate));
+    if (o->plan) TRY(hpc_plan_follow(t->value, o->plan));
     TRY(shard(t));
+    TRY(make_tasks(t));
     TRY(trainer_find_kept(t));
     t->wide = o->model.dtype == HPC_F64;
     t->losses = t->whole[t->io.model.loss].extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));
-    hpc_exec_options e = {
-        .dry = dry, .profile = o->profile, .events = trainer_events(t, o->traced)};
+    hpc_exec_options e = {.slots = t->value->list[trainer_stage(t)].slots,
+                          .dry = dry,
+                          .profile = o->profile,
+                          .events = trainer_events(t, o->traced)};
     TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
@@ -203,6 +254,7 @@ void hpc_trainer_close(hpc_trainer *t)
     if (!t) return;
     hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
+    hpc_device_host_free(t->device, t->real);
     hpc_device_close(t->device);
     hpc_program_free(t->p);
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
@@ -210,8 +262,9 @@ void hpc_trainer_close(hpc_trainer *t)
     hpc_free(t->keeps);
     hpc_free(t->from_base);
     hpc_free(t->whole);
-    hpc_free(t->real);
     hpc_free(t->start);
+    hpc_free(t->task);
+    hpc_plan_free(t->value);
     hpc_free(t);
 }
 
@@ -292,198 +345,4 @@ int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t)
 size_t hpc_trainer_peak(const hpc_trainer *t)
 {
     return hpc_device_about(t->device).peak_bytes;
-}
-
-/* ---- steps ---------------------------------------------------------------------------------- */
-
-/* All of v. */
-static int write_all(hpc_trainer *t, hpc_value v, const int32_t *data)
-{
-    return hpc_exec_write(t->exec, 0, v, data, hpc_type_bytes(&t->p->value[v].type));
-}
-
-static int write_i32(hpc_trainer *t, hpc_value v, const int32_t *data, int64_t n)
-{
-    return v < 0 ? HPC_OK : hpc_exec_write(t->exec, 0, v, data, (size_t)n * sizeof *data);
-}
-
-static int write_scalar(hpc_trainer *t, hpc_value v, double x)
-{
-    float real = (float)x;
-    switch (t->p->value[v].type.dtype) {
-    case HPC_I32: return hpc_exec_write(t->exec, 0, v, &(int32_t){(int32_t)x}, sizeof(int32_t));
-    case HPC_F64: return hpc_exec_write(t->exec, 0, v, &x, sizeof x);
-    default: return hpc_exec_write(t->exec, 0, v, &real, sizeof real);
-    }
-}
-
-static void put_real(hpc_trainer *t, int64_t i, double x)
-{
-    if (t->wide)
-        ((double *)t->real)[i] = x;
-    else
-        ((float *)t->real)[i] = (float)x;
-}
-
-static double get_real(const hpc_trainer *t, int64_t i)
-{
-    return t->wide ? ((const double *)t->real)[i] : (double)((const float *)t->real)[i];
-}
-
-/* Where the sequences of tokens [from, end) begin, counted from there. */
-static int write_starts(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b, int64_t from,
-                        int64_t end)
-{
-    int32_t n = 0;
-    for (int32_t k = 0; k < b->start_n; k++)
-        if (b->start[k] >= from && b->start[k] < end) t->start[n++] = b->start[k] - (int32_t)from;
-    t->start[n++] = (int32_t)(end - from);
-    int rc = write_i32(t, m->start, t->start, t->p->value[m->start].type.extent[0]);
-    return rc < 0 ? rc : write_i32(t, m->start_n, &n, 1);
-}
-
-/* Writes the model's inputs for n tokens of microbatch k, from `from` on. first: offset of a
- * token's number in the step relative to the program. */
-static int write_rows(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b, int64_t from,
-                      int64_t n, int64_t first)
-{
-    int rc;
-    if (m->first >= 0) TRY(hpc_exec_write(t->exec, 0, m->first, &first, sizeof first));
-    TRY(write_i32(t, m->tokens, b->tokens + from, n));
-    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets + from, n));
-    TRY(write_i32(t, m->pos, b->pos + from, n));
-    TRY(write_starts(t, m, b, from, from + n));
-    if (m->pooled >= 0) TRY(write_all(t, m->pooled, b->pooled));
-    if (m->classes >= 0) TRY(write_all(t, m->classes, b->classes));
-out:
-    return rc;
-}
-
-static int write_weights(hpc_trainer *t, hpc_value v, double weight)
-{
-    const hpc_type *type = &t->p->value[v].type;
-    for (int64_t i = 0; i < type->extent[0]; i++) put_real(t, i, weight);
-    return hpc_exec_write(t->exec, 0, v, t->real, hpc_type_bytes(type));
-}
-
-/* Writes microbatch k of a step: this rank's rows, or both parts of them. */
-static int write_batch(hpc_trainer *t, int64_t k, double weight)
-{
-    const hpc_batch *b = t->batch[k];
-    int64_t all = b->rows * b->length, n = all / t->parts / (1 + t->io.halves);
-    int64_t before = t->part * n, from = before * (1 + t->io.halves), first = k * all;
-    int rc;
-    if (t->io.halves) first += before;
-    TRY(write_rows(t, &t->io.model, b, from, n, first));
-    TRY(write_weights(t, t->io.weight, weight));
-    if (!t->io.halves) goto out;
-    TRY(write_rows(t, &t->io.second.model, b, from + n, n, first + n));
-    TRY(write_weights(t, t->io.second.weight, weight));
-out:
-    return rc;
-}
-
-/* This rank's part of the sum of a microbatch's losses; those without a target are 0. Losses that
- * all ranks have are the first's. */
-static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
-{
-    const hpc_type *type = &t->p->value[loss].type;
-    bool own = t->part == 0 || type->extent[0] < t->losses;
-    int rc = hpc_exec_read(t->exec, 0, loss, t->real, hpc_type_bytes(type));
-    for (int64_t k = 0; rc >= 0 && own && k < type->extent[0]; k++) *sum += get_real(t, k);
-    return rc;
-}
-
-static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
-{
-    int rc;
-    TRY(write_batch(t, k, 1 / (double)out->counted));
-    TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
-    bool last = k == t->o.accumulate - 1;
-    TRY(hpc_exec_run(t->exec, last ? t->io.last : t->io.backward, 0));
-    TRY(read_loss(&out->loss, t, last ? t->io.last_loss : t->io.loss));
-    if (t->io.halves)
-        TRY(read_loss(&out->loss, t, last ? t->io.second.last_loss : t->io.second.loss));
-out:
-    return rc;
-}
-
-static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step)
-{
-    int32_t ok;
-    int rc;
-    TRY(hpc_exec_run(t->exec, t->io.norm, 0));
-    if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_run(t->exec, t->io.refresh, 0));
-    TRY(hpc_exec_run(t->exec, t->io.update, 0));
-    if (!t->io.gathers) TRY(trainer_written(t));
-    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, t->real,
-                      t->wide ? sizeof(double) : sizeof(float)));
-    TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
-    out->grad_norm = get_real(t, 0);
-    out->skipped = ok == 0;
-out:
-    return rc;
-}
-
-hpc_batch **hpc_trainer_batches(const hpc_trainer *t)
-{
-    return t->batch;
-}
-
-int hpc_trainer_load(hpc_trainer *t, hpc_loader *l)
-{
-    int rc = HPC_OK;
-    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(hpc_loader_next(t->batch[k], l, t->o.rows));
-out:
-    return rc;
-}
-
-int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
-{
-    int64_t begin = hpc_clock_ns(), exposed = hpc_exec_exposed(t->exec);
-    int rc;
-    *out = (hpc_trainer_result){.sent = -trainer_sent(t)};
-    for (int64_t k = 0; k < t->o.accumulate; k++) {
-        out->tokens += t->batch[k]->tokens_n;
-        out->counted += t->batch[k]->counted;
-    }
-    if (out->counted == 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "step %lld: no token counts", (long long)step));
-    TRY(write_scalar(t, t->io.lr, lr));
-    TRY(write_scalar(t, t->io.limit, limit));
-    TRY(write_scalar(t, t->io.model.step, (double)step));
-    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, k));
-    TRY(trainer_sum(&out->loss, t));
-    out->loss /= (double)out->counted;
-    TRY(apply_gradients(out, t, step));
-    out->sent += trainer_sent(t);
-    out->exposed = (double)(hpc_exec_exposed(t->exec) - exposed) * 1e-9;
-    hpc_exec_note_step(t->exec, step, begin);
-out:
-    return rc;
-}
-
-int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t rows,
-                         int (*enough)(void *user), void *user)
-{
-    double sum = 0;
-    int64_t counted = 0, most = t->o.rows;
-    int rc = HPC_OK;
-    TRY(write_scalar(t, t->io.model.step, -1)); /* nothing is dropped */
-    *loss = NAN;
-    for (; rows > 0; rows -= most) {
-        rc = enough(user);
-        if (rc != 0) return rc;
-        TRY(hpc_loader_next(t->batch[0], l, rows < most ? rows : most));
-        TRY(write_batch(t, 0, 0));
-        TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
-        TRY(hpc_exec_run(t->exec, t->io.model.forward_head, 0));
-        TRY(read_loss(&sum, t, t->io.model.loss));
-        if (t->io.halves) TRY(read_loss(&sum, t, t->io.second.model.loss));
-        counted += t->batch[0]->counted;
-    }
-    TRY(trainer_sum(&sum, t));
-    if (counted) *loss = sum / (double)counted;
-out:
-    return rc;
 }

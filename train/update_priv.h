@@ -32,6 +32,7 @@ typedef struct target {
     hpc_value index; /* indices of the picked elements in param, half and gradients; HPC_NONE: not
                         pruned */
     hpc_value whole; /* if pruned: the dense parameter that the model reads */
+    int64_t batch;   /* matrices of a batch; 0: one alone */
     int64_t m, n;    /* shape of a matrix */
     double decay;
 } target;
@@ -50,6 +51,14 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_conf
 /* Number of key/value heads after repetition; 0: not repeated. */
 int64_t plan_kv_heads(const hpc_parallel *q, const hpc_model_config *c);
 void plan_gradients(hpc_program *p, const hpc_parallel *q);
+/* Layout of the gradient of a table that embedding and head share. */
+void plan_tied(hpc_program *p, const hpc_parallel *q, hpc_value table);
+/* The parts of hpc_step_shard for a pipeline: the program of all stages, with coordinate 0 along
+ * pipe, and one of its stages. moved: as from hpc_stage. */
+enum { HPC_STEP_SEGMENTS = 16 };
+int hpc_step_cut(hpc_step *io, hpc_program *p, int stage, int moved[HPC_STEP_SEGMENTS]);
+int hpc_step_shard_whole(hpc_step *io, hpc_program *p, const hpc_parallel *q,
+                         const int coord[HPC_AXIS_N]);
 /* Splices segments for overlap; the same for one rank's step and for every rank's. */
 int plan_splice(hpc_step *io, hpc_program *p);
 void plan_rows(hpc_type *t); /* layout of a value with one element per row of a microbatch */

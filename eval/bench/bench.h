@@ -22,7 +22,7 @@ typedef struct hpc_bench_op_options {
     hpc_texts op, attr;          /* names, "NAME=VALUE"; none: all ops, with default attributes */
     const char *shape;           /* "M,K,N"; NULL: the default shape of each case */
     const char *dtype, *weights; /* NULL: the default types of each case */
-    const char *isa, *backend;
+    const char *isa, *device;
     int64_t threads;
     double seconds; /* measuring time of each contestant */
     bool peer, cold, json;
@@ -114,6 +114,7 @@ typedef struct hpc_bench_decode_options {
     const char *shape, *weights, *cache; /* names of the lists below */
     const char *isa, *save;              /* save: writes the model to this GGUF file; NULL: no */
     int64_t prompt, tokens, turns, threads;
+    const char *device; /* NULL: the CPU */
 } hpc_bench_decode_options;
 
 /* Names that the options accept; end with NULL. */

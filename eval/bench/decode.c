@@ -59,7 +59,7 @@ static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 
 static int64_t elements(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return hpc_model_tensor_n(t);
 }
 
 /* Plain bytes of a tensor whose first numbers are drawn and then repeated, in whole rows. */
@@ -135,7 +135,7 @@ static int drawn(float *out, const hpc_model_tensor *t, void *user)
 static int open_bench(bench *b)
 {
     const hpc_bench_decode_options *o = b->o;
-    hpc_device_options device = {.isa = o->isa, .threads = (int)o->threads};
+    hpc_device_options device = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     int64_t pages = (o->prompt + o->tokens + PAGE - 1) / PAGE;
     hpc_serve_emission e = {.tokens = o->prompt,
                             .sequences = 1,
@@ -153,10 +153,12 @@ static int open_bench(bench *b)
         TRY(hpc_weights_save_gguf(o->save, &b->c, &gguf));
     }
     TRY(hpc_dtype_find(&e.cache, o->cache));
+    TRY(hpc_device_open(&b->d, &device));
+    b->c.dtype = hpc_device_about(b->d).activations;
+    e.device = b->d;
     b->p = hpc_program_create();
     if (!b->p) TRY(HPC_E_NOMEM);
     TRY(hpc_serve_emit(&b->io, b->p, &b->c, &e));
-    TRY(hpc_device_open(&b->d, &device));
     TRY(hpc_exec_open(&b->e, b->p, b->d, NULL, NULL));
     TRY(write_parameters(b));
     TRY(hpc_probe_open(&b->probe, b->d, 0.2));

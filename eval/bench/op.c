@@ -244,7 +244,7 @@ out:
 static int open_bench(hpc_bench *b)
 {
     const hpc_bench_op_options *o = b->o;
-    hpc_device_options dev = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    hpc_device_options dev = {.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
     double read;
     int rc;
     TRY(hpc_device_open(&b->device, &dev));

@@ -323,7 +323,7 @@ static void emit_scatter(hpc_bench_emitter *e)
     hpc_value y = HPC_NEW;
     if (set) y = hpc_bench_state(e, "y", e->job->dtype, normal(1), EXTENTS(e->n[1], e->n[2]));
     hpc_value operand[] = {y, real(e, "x", EXTENTS(e->n[0], e->n[2])),
-                           index_of(e, "index", any, 1, e->n)};
+                           index_of(e, "index", any, 1, e->n), HPC_NONE};
     at.rows = e->n[1];
     hpc_emit(e->p, &hpc_op_scatter, operand, &at);
 }
@@ -471,6 +471,8 @@ static const hpc_map_attr inverse_root = {.alpha = 1, .power = -0.25, .guarded =
 #define ROWS    .extents = "R,C", .shrinks = FIRST | SECOND
 #define DENSE   .extents = "T,Hq,Hkv,D", .shrinks = FIRST, .attr = "causal"
 #define BLOCKS  .extents = "B,N", .shrinks = FIRST
+#define GRAPH   .extents = "V,D,C", .shape = {32768, 16, 64}, .shrinks = FIRST
+#define HEADS   .extents = "V,D,C", .shape = {32768, 16, 4}, .shrinks = FIRST
 #define HEAD    .extents = "T,H,V", .shrinks = FIRST | THIRD
 
 const hpc_bench_case hpc_bench_cases[] = {
@@ -575,6 +577,14 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_bundle, BLOCKS, .shape = {11, 256}, .base = &one_part, .emit = emit_bundle},
     {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 128}, .emit = emit_eigh},
     {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 256}, .emit = emit_eigh},
+    {GRAPH, .op = &hpc_op_graph_edge, .attr = "kind=add", .emit = hpc_bench_emit_graph_edge},
+    {GRAPH, .op = &hpc_op_graph_edge, .attr = "kind=dot", .emit = hpc_bench_emit_graph_edge},
+    {GRAPH, .op = &hpc_op_graph_merge, .emit = hpc_bench_emit_graph_merge},
+    {GRAPH, .op = &hpc_op_graph_reduce, .attr = "kind=sum", .emit = hpc_bench_emit_graph_reduce},
+    {GRAPH, .op = &hpc_op_graph_reduce, .attr = "kind=max", .emit = hpc_bench_emit_graph_reduce},
+    {GRAPH, .op = &hpc_op_graph_scale, .attr = "power=-1", .emit = hpc_bench_emit_graph_scale},
+    {HEADS, .op = &hpc_op_graph_softmax, .emit = hpc_bench_emit_graph_softmax},
+    {HEADS, .op = &hpc_op_graph_softmax_grad, .emit = hpc_bench_emit_graph_softmax_grad},
     {.op = NULL},
 };
 /* clang-format on */

@@ -92,6 +92,14 @@ hpc_value hpc_bench_input(hpc_bench_emitter *e, const char *name, hpc_dtype dtyp
 hpc_value hpc_bench_state(hpc_bench_emitter *e, const char *name, hpc_dtype dtype,
                           hpc_bench_fill fill, int rank, const int64_t *extent);
 
+/* Emitters of ops on graphs (op_case_graph.c). */
+void hpc_bench_emit_graph_edge(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_merge(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_reduce(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_scale(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_softmax(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_softmax_grad(hpc_bench_emitter *e);
+
 enum { BENCH_PREPARE, BENCH_MEASURED }; /* segments */
 
 typedef struct hpc_bench_program {

@@ -44,7 +44,7 @@ void hpc_engine_close(hpc_engine *e)
     hpc_free(e->list);
     hpc_sampler_free(e->sampler);
     hpc_pages_free(e->pages);
-    engine_batch_free(&e->batch);
+    engine_batch_free(&e->batch, &e->m);
     engine_model_close(&e->m);
     hpc_free(e);
 }
@@ -76,7 +76,8 @@ hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e)
                               .isa = d.isa,
                               .threads = d.threads,
                               .bytes = d.alloc_bytes,
-                              .note = e->m.note.n > 0 ? e->m.note.data : NULL};
+                              .note = e->m.note.n > 0 ? e->m.note.data : NULL,
+                              .fences = d.fence_n};
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ typedef struct hpc_engine hpc_engine;
 
 typedef struct hpc_engine_options {
     const char *model;         /* a directory, a FILE.gguf or a FILE.packed */
-    const char *backend, *isa; /* of the device; NULL: its defaults */
+    const char *backend, *isa; /* as in hpc_device_options; NULL: its defaults */
     int threads;               /* 0: one for each core that this process may use */
     hpc_dtype weights;         /* type of matrices; HPC_DTYPE_N: the stored types. Rows that are not
                                 * whole blocks of it become q8_0 or f16. A FILE.packed keeps its
@@ -128,6 +128,7 @@ typedef struct hpc_engine_facts {
     int threads;
     size_t bytes;     /* device memory that it may use, without mapped files */
     const char *note; /* matrices held in another type than stored (hpc_weights_note); NULL: none */
+    int64_t fences;   /* of the device so far */
 } hpc_engine_facts;
 hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e);
 

@@ -3,6 +3,9 @@
  */
 #include "infer/engine/priv.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -12,6 +15,15 @@ static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
     const engine_model *m = user;
 
     return m->packed ? hpc_packed_dtype(m->packed, t) : hpc_serve_choose(m->from, t, m->weights);
+}
+
+/* Matrices of experts stay in the file if it has them as the device's kernels take them: memory
+ * then holds only the experts that are used. */
+static bool is_plain(const hpc_model_tensor *t, const void *user)
+{
+    const engine_model *m = user;
+
+    return m->maps && hpc_serve_mapped(m->from, t, type_of(t, m)) != NULL;
 }
 
 static void choose_shape(engine_model *m, const hpc_engine_options *o)
@@ -27,7 +39,9 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
                                     .sequence_pages = pages < longest ? pages : longest,
                                     .cache = o->cache,
                                     .dtype = type_of,
-                                    .user = m};
+                                    .plain = m->packed ? NULL : is_plain,
+                                    .user = m,
+                                    .device = m->d};
     m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
 }
 
@@ -71,11 +85,100 @@ out:
     return rc;
 }
 
+/* Packed files have the layouts of the CPU. */
+static int check_packed(const engine_model *m)
+{
+    if (hpc_device_layout(m->d, HPC_WEIGHT_PRODUCT, HPC_F32).pack == HPC_PANEL16) return HPC_OK;
+    return hpc_fail(
+        HPC_E_UNSUPPORTED,
+        "packed files are for the CPU; on device %s, use the model that it was made from",
+        hpc_device_about(m->d).backend);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Bytes of the weights as they are, in q4_K, and of the cache. */
+static int measure(double *weights, double *smaller, double *cache, const engine_model *m)
+{
+    hpc_model_tensor *list = NULL;
+    int64_t n = 0;
+    int rc = hpc_model_tensors(&list, &n, &m->c);
+
+    *weights = *smaller = *cache = 0;
+    for (hpc_value v = 0; v < m->p->value_n; v++) {
+        const hpc_value_info *i = &m->p->value[v];
+        bool is_cache = i->name && strncmp(i->name, "cache.", 6) == 0;
+        if (i->kind == HPC_VALUE_STATE && i->base < 0)
+            *(is_cache ? cache : weights) += (double)hpc_type_bytes(&i->type);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const hpc_dtype_info *d = hpc_dtype_get(
+            list[k].rank == 2 ? hpc_serve_choose(m->from, &list[k], HPC_Q4_K) : HPC_F32);
+        double elements =
+            (double)list[k].extent[0] * (double)(list[k].rank == 2 ? list[k].extent[1] : 1);
+        *smaller += elements / (double)d->block * (double)d->block_bytes;
+    }
+    hpc_free(list);
+    return rc;
+}
+
+/* Says what would fit, in front of an error of lacking memory. */
+static int explain_memory(const engine_model *m, int rc)
+{
+    const double mib = 0x1p20;
+    double weights, smaller, cache;
+    hpc_error failed = *hpc_error_get();
+    char choice[96] = "";
+
+    if (rc != HPC_E_NOMEM || !m->p || m->packed) return rc;
+    hpc_error_clear();
+    if (measure(&weights, &smaller, &cache, m) >= 0 && smaller < 0.9 * weights)
+        snprintf(choice, sizeof choice, " (%.0f MiB with --weights q4_K)", smaller / mib);
+    hpc_error_clear();
+    hpc_error_adopt(&failed);
+    return hpc_error_where("device %s cannot hold weights of %.0f MiB%s and a key-value cache of "
+                           "%.0f MiB, which has fewer tokens or --cache bf16 makes smaller",
+                           hpc_device_about(m->d).backend, weights / mib, choice, cache / mib);
+}
+
+/* Lends what the file has in the types of the program; *lent: the number of these states. */
+static int lend_mapped(hpc_lent **list, int64_t *lent, const engine_model *m)
+{
+    hpc_model_tensor *all = NULL;
+    int64_t n = 0;
+    int rc;
+
+    TRY(hpc_model_tensors(&all, &n, &m->c));
+    *list = hpc_alloc((size_t)n, sizeof **list);
+    if (!*list) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < n; k++) {
+        hpc_value v = hpc_program_find(m->p, all[k].name);
+        const hpc_type *type = &m->p->value[v].type;
+        if (type->rank != 3 || type->pack != HPC_PLAIN) continue;
+        (*list)[(*lent)++] =
+            (hpc_lent){.state = v,
+                       .data = hpc_serve_mapped(m->from, &all[k], (hpc_dtype)type->dtype),
+                       .bytes = hpc_type_bytes(type)};
+    }
+out:
+    hpc_free(all);
+    return rc;
+}
+
 static int open_stored(engine_model *m)
 {
-    int rc = hpc_exec_open(&m->e, m->p, m->d, NULL, NULL);
+    hpc_exec_options o = {0};
+    hpc_lent *list = NULL;
+    int rc = HPC_OK;
 
-    return rc < 0 ? rc : hpc_serve_load(m->e, m->p, m->d, m->from, &m->c);
+    if (m->maps) TRY(lend_mapped(&list, &o.lent_n, m));
+    o.lent = list;
+    m->maps = o.lent_n > 0;
+    TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, &o));
+    TRY(hpc_serve_load(m->e, m->p, m->d, m->from, &m->c));
+out:
+    hpc_free(list);
+    return rc;
 }
 
 int engine_model_open(engine_model *m, const hpc_engine_options *o)
@@ -84,17 +187,22 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
     int rc;
 
     TRY(open_files(m, o));
-    m->c.dtype = HPC_F32; /* of activations, whatever weights are stored as */
+    TRY(hpc_device_open(&m->d, &device));
+    if (m->packed) TRY(check_packed(m));
+    m->c.dtype = hpc_device_about(m->d).activations; /* whatever weights are stored as */
+    m->maps = hpc_device_about(m->d).host_memory;
     choose_shape(m, o);
     m->p = hpc_program_create();
     if (!m->p) TRY(HPC_E_NOMEM);
     TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
-    TRY(hpc_device_open(&m->d, &device));
     TRY(m->packed ? open_packed(m) : open_stored(m));
 out:
-    hpc_weights_close(m->from);
-    m->from = NULL;
-    if (!m->packed) {
+    rc = explain_memory(m, rc);
+    if (!m->maps || rc < 0) {
+        hpc_weights_close(m->from);
+        m->from = NULL;
+    }
+    if (!m->packed && !m->maps) {
         hpc_model_files_close(m->own);
         m->own = NULL;
     }
@@ -106,6 +214,7 @@ void engine_model_close(engine_model *m)
     hpc_exec_close(m->e);
     hpc_device_close(m->d);
     hpc_program_free(m->p);
+    hpc_weights_close(m->from);
     hpc_model_files_close(m->own);
     hpc_buf_release(&m->note);
 }
@@ -124,16 +233,19 @@ int engine_batch_create(engine_batch *b, const engine_model *m)
     b->len = hpc_alloc(sequences, sizeof *b->len);
     b->page = hpc_alloc(sequences * (size_t)s->sequence_pages, sizeof *b->page);
     b->output = hpc_alloc((size_t)s->outputs, sizeof *b->output);
-    b->logits = hpc_alloc((size_t)s->outputs * (size_t)m->c.vocab, sizeof *b->logits);
     bool all = b->token && b->pos && b->slot && b->start && b->len && b->page && b->output;
-    return all && b->logits ? HPC_OK : HPC_E_NOMEM;
+    size_t bytes = (size_t)s->outputs * (size_t)m->c.vocab * sizeof *b->logits;
+    void *logits = NULL;
+    int rc = all ? hpc_device_host_alloc(&logits, m->d, bytes) : HPC_E_NOMEM;
+    b->logits = logits;
+    return rc;
 }
 
-void engine_batch_free(engine_batch *b)
+void engine_batch_free(engine_batch *b, const engine_model *m)
 {
-    void *const all[] = {b->token, b->pos,  b->slot,   b->start,
-                         b->len,   b->page, b->output, b->logits};
+    void *const all[] = {b->token, b->pos, b->slot, b->start, b->len, b->page, b->output};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) hpc_free(all[k]);
+    hpc_device_host_free(m->d, b->logits);
 }
 
 static int put(engine_model *m, hpc_value v, const int32_t *x)
@@ -148,26 +260,17 @@ static int put_count(engine_model *m, hpc_value v, int64_t n)
     return put(m, v, &count);
 }
 
-/* Rows of logits as f32: from where they are, if the host can look there. */
+/* From where they are, if the host can look there. */
 static int take_logits(engine_model *m, engine_batch *b)
 {
-    const hpc_type *t = &m->p->value[m->io.logits].type;
     const void *there = hpc_exec_address(m->e, 0, m->io.logits);
-    void *copy = NULL;
-    int rc = HPC_OK;
 
-    if (!there) {
-        copy = hpc_alloc(hpc_type_bytes(t), 1);
-        if (!copy) TRY(HPC_E_NOMEM);
-        TRY(hpc_exec_read(m->e, 0, m->io.logits, copy, hpc_type_bytes(t)));
-        there = copy;
-    }
-    hpc_to_f32(b->logits, there, (hpc_dtype)t->dtype, b->output_n * m->c.vocab);
-out:
-    hpc_free(copy);
-    return rc;
+    if (!there) return hpc_exec_read_rows(m->e, 0, m->io.logits, b->logits, b->output_n);
+    memcpy(b->logits, there, (size_t)b->output_n * (size_t)m->c.vocab * sizeof *b->logits);
+    return HPC_OK;
 }
 
+/* One fence: that of reading the logits. */
 int engine_model_run(engine_model *m, engine_batch *b)
 {
     const hpc_serve_io *io = &m->io;
@@ -183,7 +286,7 @@ int engine_model_run(engine_model *m, engine_batch *b)
     TRY(put(m, io->pages, b->page));
     TRY(put(m, io->output, b->output));
     TRY(put_count(m, io->output_n, b->output_n));
-    TRY(hpc_exec_run(m->e, io->decode, 0));
+    TRY(hpc_exec_enqueue(m->e, io->decode, 0));
     TRY(take_logits(m, b));
 out:
     return rc;

@@ -17,7 +17,8 @@ typedef struct engine_model {
     hpc_model_files *own;         /* opened for this engine alone, or NULL */
     const hpc_model_files *files; /* `own` or the caller's; read in place if packed */
     const hpc_packed *packed;     /* NULL: `files` is not a packed file */
-    hpc_weights *from;            /* of other files, while the model is opened */
+    hpc_weights *from; /* of other files, while the model is opened or its weights are mapped */
+    bool maps;         /* experts are read from the mapped file */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;
@@ -40,7 +41,7 @@ typedef struct engine_batch {
 } engine_batch;
 
 int engine_batch_create(engine_batch *b, const engine_model *m);
-void engine_batch_free(engine_batch *b);
+void engine_batch_free(engine_batch *b, const engine_model *m);
 int engine_model_run(engine_model *m, engine_batch *b);
 
 typedef struct running {

@@ -232,7 +232,7 @@ static int run_batch(float (*logits)[3], transformer *t)
     TRY(write_all(t, t->io.start_n, &starts));
     TRY(write_all(t, t->io.pooled, t->pooled));
     TRY(write_all(t, t->io.step, &step));
-    TRY(hpc_exec_run(t->e, t->io.forward, 0));
+    TRY(hpc_exec_enqueue(t->e, t->io.forward, 0));
     TRY(hpc_exec_read(t->e, 0, t->io.logits, t->logits,
                       hpc_type_bytes(&t->p->value[t->io.logits].type)));
     for (int64_t k = 0; k < t->pairs_n; k++)

@@ -125,38 +125,53 @@ void answer_conflict(answer *a, int32_t node, int32_t other)
 
 /* ---- assumptions ---- */
 
-static int64_t assumed(const answer *a, const char *text)
+static int64_t assumed_at(const answer *a, const char *text)
 {
     for (int64_t i = 0; text && i < a->assumptions_n; i++)
         if (strcmp(a->assumption[i].text, text) == 0) return i;
     return -1;
 }
 
-void answer_assume(answer *a, const char *text, const char *check)
+static const char *kept(answer *a, const char *text)
 {
-    if (assumed(a, text) >= 0) return;
-    const char *kept = hpc_arena_text(a->p->out, "%s", text),
-               *guard = check ? hpc_arena_text(a->p->out, "%s", check) : NULL;
-    if (!kept || hpc_grow(&a->assumption, &a->assumptions_cap, a->assumptions_n + 1,
-                          sizeof *a->assumption) < 0)
+    const char *out = text ? hpc_arena_text(a->p->out, "%s", text) : NULL;
+    if (text && !out) answer_fail(a, HPC_E_NOMEM);
+    return out;
+}
+
+void answer_assume_form(answer *a, const premise *what)
+{
+    if (assumed_at(a, what->text) >= 0) return;
+    premise x = *what;
+    x.text = kept(a, what->text);
+    x.check = kept(a, what->check);
+    x.code = kept(a, what->code);
+    x.one = kept(a, what->one);
+    x.two = kept(a, what->two);
+    if (!x.text || hpc_grow(&a->assumption, &a->assumptions_cap, a->assumptions_n + 1,
+                            sizeof *a->assumption) < 0)
     {
         answer_fail(a, HPC_E_NOMEM);
         return;
     }
-    a->assumption[a->assumptions_n++] = (hpc_assumption){.text = kept, .check = guard};
+    a->assumption[a->assumptions_n++] = x;
 }
 
-void answer_assume_instead(answer *a, const char *text, const char *check, const char *stronger,
-                           const char *weaker)
+void answer_assume(answer *a, const char *text, const char *check)
 {
-    if (assumed(a, stronger) >= 0) return;
-    int64_t old = assumed(a, weaker);
+    answer_assume_form(a, &(premise){.text = text, .check = check});
+}
+
+void answer_assume_instead(answer *a, const premise *what, const char *stronger, const char *weaker)
+{
+    if (assumed_at(a, stronger) >= 0) return;
+    int64_t old = assumed_at(a, weaker);
     if (old >= 0) {
         memmove(&a->assumption[old], &a->assumption[old + 1],
                 (size_t)(a->assumptions_n - old - 1) * sizeof *a->assumption);
         a->assumptions_n--;
     }
-    answer_assume(a, text, check);
+    answer_assume_form(a, what);
 }
 
 void answer_reads_loop(answer *a)

@@ -25,10 +25,26 @@ void clauses_release(clauses *c);
 void clauses_add(hpc_buf *b, const char *name); /* once per name */
 void clauses_reduce(clauses *c, uint8_t op, const char *name);
 
+/* The form of an assumption. Assumptions of one form, without a test, are reported together. */
+typedef enum assume_form {
+    ASSUME_OTHER,
+    ASSUME_APART,          /* `one` and `two` do not overlap */
+    ASSUME_APART_OR_EQUAL, /* or are one array */
+    ASSUME_ROWS,           /* the rows of `one` do not overlap */
+    ASSUME_DISTINCT,       /* `one` has no repeated entry */
+    ASSUME_FORMS
+} assume_form;
+typedef struct premise { /* strings are in program.out, except as a parameter; NULL: none */
+    const char *text, *check, *code; /* as in hpc_assumption */
+    assume_form form;
+    const char *one, *two; /* by the form */
+    bool limited;          /* few enough assumptions without a test, or the loop is unknown */
+} premise;
+
 typedef struct answer {
     const program *p;
     hpc_evidence *evidence;
-    hpc_assumption *assumption;
+    premise *assumption;
     int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
     clauses clauses;
     bool unsafe, unknown; /* verdicts of the evidence so far */
@@ -60,10 +76,15 @@ void answer_conflict(answer *a, int32_t node, int32_t other); /* the first call 
 
 /* An assumption, and an expression that tests it; NULL: none does. */
 void answer_assume(answer *a, const char *text, const char *check);
+void answer_assume_form(answer *a, const premise *what); /* copies the strings */
 /* Does nothing if `stronger` is assumed, and replaces `weaker`; each may be NULL. */
-void answer_assume_instead(answer *a, const char *text, const char *check, const char *stronger,
+void answer_assume_instead(answer *a, const premise *what, const char *stronger,
                            const char *weaker);
 void answer_reads_loop(answer *a);
 void answer_fail(answer *a, int rc); /* rc < 0; 0 is ignored */
+
+/* Joins assumptions without a test that have one form or one array in common (gather.c). Unknown: a
+ * limited one is among them, and they name too many arrays or remain more than three. */
+void answer_gather(answer *a, int32_t loop);
 
 #endif

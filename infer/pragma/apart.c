@@ -71,17 +71,6 @@ static void no_overlap_check(spelling *x, int32_t p, int32_t q)
     spell_address(x, p, a, bytes);
 }
 
-/* What a place belongs to, for people: all in front of its first index. */
-static void owner_text(hpc_buf *b, const walk *w, const place *p)
-{
-    place head = *p;
-    int32_t k = 0;
-    while (k < p->n && p->step[k].field != STEP_INDEX) k++;
-    head.n = k;
-    if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
-    place_text(b, w->prover, w->loop->p, &head);
-}
-
 /* Two arrays that may be one only as a whole, since then the two accesses never meet: a[i] =
  * f(b[i]).
  */
@@ -143,10 +132,10 @@ static bool is_no_assumption(walk *w, const access *a, const access *b)
 
 void assume_apart(walk *w, const access *a, const access *b)
 {
-    hpc_buf text = {0}, weak = {0};
+    hpc_buf text = {0}, weak = {0}, one = {0}, two = {0};
     spelling check = {.w = w};
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
-    if (is_no_assumption(w, a, b)) return;
+    if (assume_rows_apart(w, a, b) || is_no_assumption(w, a, b)) return;
     kinship kin = same_origin(w->loop, w->prover, &a->place, &b->place);
     /* Pointers of Fortran have bounds and strides of their own, and no value to compare. */
     const bool fortran = w->loop->p->language == HPC_LANGUAGE_FORTRAN;
@@ -162,54 +151,27 @@ void assume_apart(walk *w, const access *a, const access *b)
         a = b;
         b = c;
     }
-    owner_text(&text, w, &a->place);
-    hpc_buf_text(&text, " and ");
-    owner_text(&text, w, &b->place);
-    hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
-    hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
+    owner_text(&one, w, &a->place);
+    owner_text(&two, w, &b->place);
+    if (!one.failed && !two.failed) {
+        hpc_buf_printf(&text, "%s and %s%s", one.data, two.data,
+                       both_hold ? " are not the same object" : " do not overlap");
+        hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
+    }
     if (!fortran) apart_check(&check, a, b, as_one);
-    if (!text.failed && !weak.failed)
-        answer_assume_instead(w->answer, as_one ? weak.data : text.data,
-                              fortran ? NULL : spelled(&check), as_one ? text.data : NULL,
-                              as_one ? NULL : weak.data);
+    if (text.data && !text.failed && weak.data && !weak.failed)
+        answer_assume_instead(w->answer,
+                              &(premise){.text = as_one ? weak.data : text.data,
+                                         .check = fortran ? NULL : spelled(&check),
+                                         .form = both_hold ? ASSUME_OTHER
+                                                 : as_one  ? ASSUME_APART_OR_EQUAL
+                                                           : ASSUME_APART,
+                                         .one = one.data,
+                                         .two = two.data},
+                              as_one ? text.data : NULL, as_one ? NULL : weak.data);
+    hpc_buf_release(&one);
+    hpc_buf_release(&two);
     hpc_buf_release(&text);
     hpc_buf_release(&weak);
     hpc_buf_release(&check.text);
-}
-
-/* ---- rows: pointers that are read from an array --------------------------------------------- */
-
-static const place *row_of(const walk *w, const access *a)
-{
-    const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
-    return x && x->kind == ATOM_LOAD ? x->place : NULL;
-}
-
-/* a[i][j] through an array of pointers: assumes that no two of the pointers are equal, so that
- * different rows do not overlap. True if this assumption separates the two accesses. */
-bool rows_apart(walk *w, const access *a, const access *b)
-{
-    const place *p = row_of(w, a), *q = row_of(w, b);
-    int64_t by;
-    if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
-    for (int32_t k = 0; k < p->n; k++)
-        if (p->step[k].field != q->step[k].field) return false;
-    if (w->prover->atoms[p->base].varies) return false;
-    access x = *a, y = *b;
-    x.place = *p;
-    y.place = *q;
-    bool other_rows = places_meet(&by, w->loop, w->prover, w->answer, &x, &y) == MEETING_NEVER;
-    if (!other_rows) { /* then the column indices must differ, whatever the row is */
-        bool same = a->place.n == b->place.n &&
-                    places_meet(&by, w->loop, w->prover, w->answer, a, b) == MEETING_NEVER;
-        if (!same) return false;
-        if (a->place.base == b->place.base && !w->prover->atoms[a->place.base].varies) return true;
-    }
-    hpc_buf text = {0};
-    hpc_buf_text(&text, "the rows of ");
-    owner_text(&text, w, p);
-    hpc_buf_text(&text, " do not overlap");
-    if (!text.failed) answer_assume(w->answer, text.data, NULL);
-    hpc_buf_release(&text);
-    return true;
 }

@@ -36,15 +36,24 @@ static int64_t around(const hpc_directive_file *f, int64_t i)
     return -1;
 }
 
+static bool is_confirmed(const hpc_pragma_loop *l)
+{
+    for (int64_t k = 0; k < l->assumptions_n; k++)
+        if (!l->assumption[k].trusted) return false;
+    return true;
+}
+
 /* With --guard, what is proposed has an if clause already. */
 static void choose_conditional(hpc_directive_choice *note, const hpc_pragma_loop *l,
                                const hpc_directive_options *o)
 {
-    note->put = o->conditional || (o->guard && l->guard);
+    note->put = o->conditional || is_confirmed(l) || (o->guard && l->guard);
     if (note->put) return;
     note->because =
-        o->guard
-            ? "--guard cannot test all of its assumptions"
+        o->guard ? "--guard cannot test all of its assumptions"
+        : l->untested
+            ? "it depends on assumptions without a test: --trust confirms them, --conditional "
+              "takes them for granted"
             : "it depends on assumptions: --guard tests them, --conditional takes them for granted";
 }
 
@@ -82,15 +91,23 @@ static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options 
     return rc;
 }
 
-/* Ranks proposals by how often experts did the same; equal ones keep their order. */
+/* Loops with untested assumptions come last; then the one where experts more often did the same. */
+static bool is_ahead(const hpc_pragma_loop *a, const hpc_pragma_loop *b, bool first)
+{
+    if (a->untested != b->untested) return b->untested;
+    double by = a->confidence - b->confidence;
+    return by > 0 || (by == 0 && first);
+}
+
+/* Ranks proposals; equal ones keep their order. */
 static void rank(hpc_directive_file *f)
 {
     for (int64_t i = 0; i < f->loops.n; i++) {
         if (!f->choice[i].directive) continue;
         f->choice[i].rank = 1;
         for (int64_t k = 0; k < f->loops.n; k++) {
-            double ahead = f->loops.item[k].confidence - f->loops.item[i].confidence;
-            f->choice[i].rank += f->choice[k].directive && (ahead > 0 || (ahead == 0 && k < i));
+            f->choice[i].rank += f->choice[k].directive && k != i &&
+                                 is_ahead(&f->loops.item[k], &f->loops.item[i], k < i);
         }
     }
 }

@@ -143,6 +143,38 @@ static bool other_remainder(prover *pr, const poly *d, const fact *facts)
 
 static bool never_zero(prover *pr, const poly *d, const fact *facts, int depth);
 
+/* ---- arrays without repeated entries ---- */
+
+static bool note_distinct(prover *pr, const place *p)
+{
+    for (int32_t i = 0; i < pr->distinct_n; i++)
+        if (pr->distinct_of[i]->base == p->base && pr->distinct_of[i]->n == p->n) return true;
+    if (pr->distinct_n == PROVER_DISTINCT) return false;
+    pr->distinct_of[pr->distinct_n++] = p;
+    return true;
+}
+
+/* c * (idx[x] - idx[y]) with x and y never equal: not 0 if the array has no repeated entry. */
+static bool other_entry(prover *pr, const poly *d, const fact *facts, int depth)
+{
+    if (!pr->distinct || depth > LAYERS_MOST || d->n != 2 || d->t[0].c != -d->t[1].c) return false;
+    int32_t i = d->t[0].atom[0], k = d->t[1].atom[0];
+    if (i < 0 || k < 0 || d->t[0].atom[1] >= 0 || d->t[1].atom[1] >= 0) return false;
+    const atom a = pr->atoms[i], b = pr->atoms[k];
+    if (a.kind != ATOM_LOAD || b.kind != ATOM_LOAD) return false;
+    const place *p = a.place, *q = b.place;
+    if (p->base < 0 || p->base != q->base || p->n != q->n || pr->atoms[p->base].varies)
+        return false;
+    for (int32_t s = 0; s < p->n; s++)
+        if (p->step[s].field != q->step[s].field) return false;
+    for (int32_t s = 0; s < p->n; s++) {
+        if (p->step[s].field != STEP_INDEX) continue;
+        const poly *between = poly_less(pr, p->step[s].index, q->step[s].index);
+        if (never_zero(pr, between, facts, depth + 1)) return note_distinct(pr, p);
+    }
+    return false;
+}
+
 /* d = n * q + r, with |r| < n: it is 0 only if both q and r are. So a[j * n + i] tells j and i
  * apart where 0 <= i < n, whichever of them the loop counts. */
 static bool never_both(prover *pr, const poly *d, const poly *n, const poly *q, const poly *r,
@@ -219,7 +251,7 @@ static bool never_zero(prover *pr, const poly *d, const fact *facts, int depth)
         if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(pr, f->p, -1), d)))
             return true;
     return never_divides(d) || prove_not_zero(pr, d, facts) || other_remainder(pr, d, facts) ||
-           in_layers(pr, d, facts, depth);
+           other_entry(pr, d, facts, depth) || in_layers(pr, d, facts, depth);
 }
 
 static const fact *twin_facts(pair *w, const fact *f, const fact *next)
@@ -420,4 +452,13 @@ meeting places_meet(int64_t *apart_by, const loop_facts *l, prover *pr, answer *
     int64_t later = surely(l, pr, a, b, true), earlier = later ? 0 : surely(l, pr, a, b, false);
     *apart_by = later ? later : earlier;
     return *apart_by ? MEETING_SURE : MEETING_MAYBE;
+}
+
+bool apart_if_distinct(const loop_facts *l, prover *pr, const access *a, const access *b)
+{
+    pr->distinct_n = 0;
+    pr->distinct = true;
+    bool ok = apart(l, pr, a, b, true) && apart(l, pr, a, b, false);
+    pr->distinct = false;
+    return ok && pr->distinct_n > 0;
 }

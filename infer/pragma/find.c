@@ -1,6 +1,7 @@
 /*
  * find.c: the loops of a file, with the verdict, the evidence and the directive of each.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "infer/pragma/existing.h"
@@ -9,6 +10,7 @@
 #include "infer/pragma/propose.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
+#include "infer/pragma/splice.h"
 #include "infer/pragma/study.h"
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -23,24 +25,77 @@ static void copy_evidence(hpc_pragma_loop *out, const answer *a)
             if (a->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = a->evidence[i];
 }
 
+/* Assumptions as a caller sees them, with those that are confirmed. */
+static int copy_assumptions(hpc_pragma_loop *out, const answer *a, const hpc_pragma_options *o)
+{
+    out->assumption =
+        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->assumption) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < a->assumptions_n; k++) {
+        const premise *x = &a->assumption[k];
+        hpc_assumption *y = &out->assumption[out->assumptions_n++];
+        *y = (hpc_assumption){.text = x->text, .check = x->check, .code = x->code};
+        if (o->trust) y->trusted = o->trust(o->user, out->function, x->text);
+        out->untested |= !y->check && !y->trusted;
+    }
+    return HPC_OK;
+}
+
+static bool has_word(const hpc_buf *b, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = b->n > 0 ? strstr(b->data, word) : NULL; p; p = strstr(p + 1, word)) {
+        const bool starts = p == b->data || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (starts && !(isalnum((unsigned char)p[n]) || p[n] == '_')) return true;
+    }
+    return false;
+}
+
+static bool is_named(const clauses *c, const char *name)
+{
+    const hpc_buf *const lists[] = {&c->privates, &c->last, &c->conditional, &c->linear};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        if (has_word(lists[k], name)) return true;
+    for (int k = 0; k < c->n; k++)
+        if (has_word(&c->reduction[k].names, name)) return true;
+    return false;
+}
+
+/* A clause gives the loop a variable of its own, but a lambda uses the one that it captured. */
+static void check_captured(answer *a, int32_t loop)
+{
+    for (int32_t i = loop; (i = next_captured(a->p, loop, i)) > 0;) {
+        const char *name = symbol_name(a->p->t, a->p->t->node[i].symbol);
+        if (is_named(&a->clauses, name))
+            answer_unknown(a, "call", i,
+                           "a lambda captures %s, so a clause for it would have no effect there",
+                           name);
+    }
+}
+
 static int keep(hpc_pragma_loop *out, walk *w, const hpc_pragma_options *o)
 {
     const answer *a = w->answer;
+    int rc = HPC_OK;
+    check_captured(w->answer, w->loop->node);
     if (!a->unsafe && !a->unknown) propose(out, w, o);
+    answer_gather(w->answer, w->loop->node);
     out->verdict = a->unsafe              ? HPC_VERDICT_UNSAFE
                    : a->unknown           ? HPC_VERDICT_UNKNOWN
                    : a->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
                                           : HPC_VERDICT_PARALLEL;
     out->evidence = hpc_arena_alloc(a->p->out, (size_t)a->evidence_n + 1, sizeof *out->evidence);
-    out->assumption =
-        hpc_arena_alloc(a->p->out, (size_t)a->assumptions_n + 1, sizeof *out->assumption);
-    if (!out->evidence || !out->assumption) return HPC_E_NOMEM;
+    if (!out->evidence) TRY(HPC_E_NOMEM);
     copy_evidence(out, a);
-    if (out->verdict != HPC_VERDICT_CONDITIONAL) return HPC_OK;
-    memcpy(out->assumption, a->assumption, (size_t)a->assumptions_n * sizeof *a->assumption);
-    out->assumptions_n = a->assumptions_n;
-    out->guard = guard_of(w);
-    return HPC_OK;
+    if (out->verdict < HPC_VERDICT_CONDITIONAL) {
+        out->pragma = out->plain = out->vector = out->idle = out->least = NULL;
+        out->small = out->vectors = false;
+    }
+    if (out->verdict != HPC_VERDICT_CONDITIONAL) goto out;
+    TRY(copy_assumptions(out, a, o));
+    out->guard = guard_of(w, out);
+out:
+    return rc;
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t function,
@@ -193,10 +248,32 @@ static bool is_seen(const finding *f)
     return hpc_map_get(f->seen, span, sizeof span, &k);
 }
 
+/* Judges the loops of a tree. */
+static int find_all(finding *f, program *p, const hpc_pragma_options *o)
+{
+    const hpc_tree *t = p->t;
+    int rc = HPC_OK;
+    f->t = t;
+    TRY(program_init(p));
+    for (int32_t i = 0; i < t->n; i++) {
+        if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
+        if (o->line && (o->line < t->node[i].line || o->line > line_at(f, t->node[i].to))) continue;
+        int32_t function = function_around(t, i), v = t->node[function].symbol;
+        const char *name = hpc_arena_text(p->out, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
+        TRY(add_loop(f, i, name));
+        TRY(judge(&f->out->item[f->out->n - 1], p, i, function, is_seen(f), o));
+        TRY(merge_twin(f));
+    }
+    TRY(existing_find(f->out, p, o));
+out:
+    return rc;
+}
+
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o)
 {
-    finding f = {.out = out, .t = t};
+    finding f = {.out = out};
+    spliced s = {0};
     int rc;
     *out = (hpc_pragma_loops){0};
     hpc_arena *work = hpc_arena_create(0);
@@ -205,22 +282,19 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     if (!work || !out->arena || !f.seen) TRY(HPC_E_NOMEM);
     program p = {.t = t, .text = text, .text_n = n, .language = l, .work = work, .out = out->arena};
     TRY(find_lines(&f, text, n, work));
-    TRY(program_init(&p));
-    for (int32_t i = 0; i < t->n; i++) {
-        if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
-        if (o->line && (o->line < t->node[i].line || o->line > line_at(&f, t->node[i].to)))
-            continue;
-        int32_t function = function_around(t, i), v = t->node[function].symbol;
-        const char *name =
-            hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
-        TRY(add_loop(&f, i, name));
-        TRY(judge(&out->item[out->n - 1], &p, i, function, is_seen(&f), o));
-        TRY(merge_twin(&f));
+    if (!o->default_none && !o->target) TRY(splice_lambdas(&s, t)); /* clauses name the lambda */
+    if (s.any) {
+        p.t = &s.tree;
+        p.captured = s.captured;
+        p.captured_n = t->symbols_n;
     }
-    TRY(existing_find(out, &p, o));
+    TRY(find_all(&f, &p, o));
+    for (int64_t k = 0; s.any && k < out->n; k++)
+        if (out->item[k].node >= 0) out->item[k].node = s.from[out->item[k].node];
     if (l == HPC_LANGUAGE_FORTRAN) fortran_limit(out);
     hpc_pragma_weigh(out);
 out:
+    splice_release(&s);
     hpc_map_free(f.seen);
     hpc_arena_free(work);
     if (rc < 0) hpc_pragma_loops_release(out);

@@ -22,29 +22,30 @@ static bool put_runs(hpc_buf *b, walk *w)
     return ok;
 }
 
-/* True if an assumption before this one has the same check. */
-static bool is_repeated(const answer *f, int64_t k)
+/* True if an assumption needs no test, or one before it has the same check. */
+static bool is_left_out(const hpc_pragma_loop *l, int64_t k)
 {
+    if (l->assumption[k].trusted) return true;
     for (int64_t i = 0; i < k; i++)
-        if (strcmp(f->assumption[i].check, f->assumption[k].check) == 0) return true;
+        if (!l->assumption[i].trusted &&
+            strcmp(l->assumption[i].check, l->assumption[k].check) == 0)
+            return true;
     return false;
 }
 
-const char *guard_of(walk *w)
+const char *guard_of(walk *w, const hpc_pragma_loop *l)
 {
-    const answer *f = w->answer;
     const char *out = NULL;
     hpc_buf b = {0};
     int64_t n = 0;
-    for (int64_t k = 0; k < f->assumptions_n; k++)
-        if (!f->assumption[k].check) return NULL;
-    for (int64_t k = 0; k < f->assumptions_n; k++) n += !is_repeated(f, k);
+    if (l->untested) return NULL;
+    for (int64_t k = 0; k < l->assumptions_n; k++) n += !is_left_out(l, k);
     if (n > 0 && put_runs(&b, w)) {
         const bool several = n > 1 || b.n > 0;
-        for (int64_t k = 0; k < f->assumptions_n; k++) {
-            if (is_repeated(f, k)) continue;
+        for (int64_t k = 0; k < l->assumptions_n; k++) {
+            if (is_left_out(l, k)) continue;
             hpc_buf_printf(&b, several ? "%s(%s)" : "%s%s", b.n > 0 ? " && " : "",
-                           f->assumption[k].check);
+                           l->assumption[k].check);
         }
         out = b.failed ? NULL : hpc_arena_text(w->loop->p->out, "%s", b.data);
         if (!out) answer_fail(w->answer, HPC_E_NOMEM);

@@ -18,6 +18,9 @@ void memory_judge(walk *w);
 typedef enum meeting { MEETING_NEVER, MEETING_MAYBE, MEETING_SURE } meeting;
 meeting places_meet(int64_t *apart, const loop_facts *l, prover *pr, answer *assumed,
                     const access *a, const access *b);
+/* True if they never meet when arrays of indices have no repeated entry. The prover has the arrays.
+ */
+bool apart_if_distinct(const loop_facts *l, prover *pr, const access *a, const access *b);
 /* The difference of one index of the two: factor * (iterations between them) + rest. The factor
  * does not vary, and is positive if it is a number. False: no index has this form. */
 typedef struct gap {
@@ -30,9 +33,23 @@ bool places_gap(gap *out, const loop_facts *l, prover *pr, const access *a, cons
 /* ---- apart.c ---- */
 /* Assumes that two accesses never meet, or adds evidence why that cannot be assumed. */
 void assume_apart(walk *w, const access *a, const access *b);
-/* a[i][j] through an array of pointers: assumes that different rows are disjoint. False: that does
- * not decide whether the accesses meet. */
+
+/* ---- rows.c ----
+ * Arrays that the loop reaches through pointers in memory: the rows of an array of pointers. */
+/* a[i][j]: assumes that different rows are disjoint. False: that does not decide whether the
+ * accesses meet. */
 bool rows_apart(walk *w, const access *a, const access *b);
+/* One of the accesses is in a row: assumes that rows and the other array are disjoint. False: no
+ * access is in a row, or that cannot be assumed. */
+bool assume_rows_apart(walk *w, const access *a, const access *b);
+/* An array in memory: "A->vals", "edge[].to", "cell[]->data". */
+void array_text(hpc_buf *b, const walk *w, const place *p);
+void owner_text(hpc_buf *b, const walk *w, const place *p); /* all in front of its first index */
+
+/* ---- distinct.c ---- */
+/* Assumes that the arrays that hold indices of two accesses have no repeated entry. False: that
+ * does not separate them, or they add values up, so that entries probably repeat. */
+bool assume_distinct(walk *w, const access *a, const access *b);
 
 /* ---- index.c ---- */
 /* Assumes relations of numbers that make two indices differ; false: no such relations exist. */

@@ -40,6 +40,9 @@ typedef struct hpc_assumption {
     const char *text;  /* "x and y do not overlap" */
     const char *check; /* an expression in the scope of the loop that is true only if the assumption
                           holds: "x + n <= y || y + n <= x"; or NULL */
+    const char *code;  /* no check: statements before the loop that declare an int and set it to 1
+                          only if the assumption holds; or NULL */
+    int64_t trusted;   /* as the trust function of the options returns it; 0: not confirmed */
 } hpc_assumption;
 
 /* The judgement of an existing directive. */
@@ -77,8 +80,9 @@ typedef struct hpc_pragma_loop {
     const char *least;  /* condition before the loop: enough iterations for threads; NULL */
     bool inside;        /* textually in a parallel region or in a loop with a directive */
     const char *fixed;  /* reason why no directive can be inserted before it; NULL */
-    const char *guard;  /* condition before the loop that implies all assumptions; NULL: there are
-                           no assumptions, or one has no check */
+    const char *guard;  /* condition before the loop that implies all assumptions that are not
+                           trusted; NULL: no such assumption, or one has no check */
+    bool untested;      /* an assumption has no check and is not trusted */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;
@@ -91,16 +95,22 @@ typedef struct hpc_pragma_loops {
 } hpc_pragma_loops; /* initially zero */
 void hpc_pragma_loops_release(hpc_pragma_loops *l);
 
+/* The number of a confirmed assumption about a loop of a function; 0: it is not confirmed. */
+typedef int64_t (*hpc_pragma_trust)(const void *user, const char *function, const char *text);
+
 typedef struct hpc_pragma_options {
-    bool default_none; /* default(none), with all shared variables listed */
-    bool simd;         /* vectors where they are possible */
-    bool target;       /* a device, with map clauses, where the extents are known */
-    uint32_t line;     /* only loops that cover this line; 0: all */
-    bool fixed_form;   /* Fortran in fixed form */
+    bool default_none;      /* default(none), with all shared variables listed */
+    bool simd;              /* vectors where they are possible */
+    bool target;            /* a device, with map clauses, where the extents are known */
+    uint32_t line;          /* only loops that cover this line; 0: all */
+    hpc_pragma_trust trust; /* NULL: nothing is confirmed */
+    const void *user;       /* of trust */
+    bool fixed_form;        /* Fortran in fixed form */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
-        .default_none = false, .simd = false, .target = false, .line = 0                           \
+        .default_none = false, .simd = false, .target = false, .line = 0, .trust = NULL,           \
+        .user = NULL                                                                               \
     }
 /* Judges all loops in the functions of a tree. `text` is the source of the tree. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,

@@ -3,6 +3,8 @@
  */
 #include "infer/pragma/program.h"
 
+#include "infer/pragma/splice.h"
+
 #include <string.h>
 
 enum { TEXT_MOST = 48 };
@@ -111,6 +113,20 @@ int program_init(program *p)
     for (int64_t v = 0; v < t->symbols_n; v++) p->use[v].last = p->use[v].write = -1;
     for (int32_t i = 0; i < t->n; i++) note_use(p, i);
     return HPC_OK;
+}
+
+int32_t next_captured(const program *p, int32_t loop, int32_t from)
+{
+    const hpc_tree *t = p->t;
+    int32_t end = 0; /* of the replaced call */
+    for (int32_t i = loop; p->captured && i < t->node[loop].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if ((n->flags & TREE_SPLICED) && n->end > end) end = n->end;
+        if (i > from && i < end && n->kind == HPC_TREE_NAME && n->symbol >= 0 &&
+            n->symbol < p->captured_n && p->captured[n->symbol])
+            return i;
+    }
+    return 0;
 }
 
 /* ---- text ---- */

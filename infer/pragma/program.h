@@ -42,15 +42,21 @@ typedef struct program {
     const char *text; /* the source of t */
     size_t text_n;
     hpc_language language;
-    hpc_arena *work; /* numbers and states; rewound after each loop */
-    hpc_arena *out;  /* text and lists of the answers */
-    symbol_use *use; /* by symbol */
-    effect *effect;  /* by symbol of a function; effect_of fills it */
+    hpc_arena *work;      /* numbers and states; rewound after each loop */
+    hpc_arena *out;       /* text and lists of the answers */
+    symbol_use *use;      /* by symbol */
+    effect *effect;       /* by symbol of a function; effect_of fills it */
+    const bool *captured; /* by symbol, of `captured_n`: a lambda that replaces its calls refers to
+                             this variable, so no clause of the loop reaches it; NULL: none */
+    int64_t captured_n;
 } program;
 /* Needs all fields except use and effect. */
 int program_init(program *p);
 /* The effects of a function. While they are being found (recursion), state is 1. */
 const effect *effect_of(const program *p, int32_t symbol);
+/* The next node after `from` within a loop that names a variable as a lambda captured it; 0: none.
+ */
+int32_t next_captured(const program *p, int32_t loop, int32_t from);
 /* The source of a node, shortened and on one line; lives in p->out. */
 const char *node_text(const program *p, int32_t node);
 

@@ -78,7 +78,7 @@ typedef struct fact {
     const struct fact *next;
 } fact;
 
-enum { PROVER_RISES = 4 };
+enum { PROVER_RISES = 4, PROVER_DISTINCT = 4 };
 typedef struct prover {
     const hpc_tree *t;
     hpc_arena *arena;
@@ -92,6 +92,9 @@ typedef struct prover {
     bool rising;   /* proofs may assume that arrays are sorted in ascending order */
     const place *rises[PROVER_RISES]; /* the arrays for which they did */
     int32_t rises_n;
+    bool distinct; /* proofs may assume that arrays have no repeated entry */
+    const place *distinct_of[PROVER_DISTINCT]; /* an entry of each array for which they did */
+    int32_t distinct_n;
 } prover; /* zero except for t, arena, full and user */
 void prover_release(prover *pr);
 

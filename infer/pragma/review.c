@@ -186,6 +186,14 @@ out:
     return rc < 0 ? rc : failed;
 }
 
+/* True if a clause names a variable that a lambda in the loop has captured. */
+static bool lists_captured(const review *r)
+{
+    for (int32_t i = r->l->node; (i = next_captured(r->p, r->l->node, i)) > 0;)
+        if (review_lists(&r->clauses, symbol_name(r->p->t, r->p->t->node[i].symbol))) return true;
+    return false;
+}
+
 /* The loops that a collapse clause takes; false where they are not in sight. */
 static bool find_heads(review *r)
 {
@@ -236,6 +244,7 @@ int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const
     TRY(read_directive(&r.clauses, l->existing, p));
     r.synced = r.simd || holds_directives(&r) || r.clauses.ordered;
     r.unproven = r.clauses.odd || r.clauses.ordered || r.clauses.nowait;
+    r.unproven |= lists_captured(&r);
     if (!r.binds) TRY(find_region(&r));
     if (!find_heads(&r)) r.unproven = true;
     for (int k = 0; k < r.heads_n; k++) TRY(review_loop(&r, r.head[k]));

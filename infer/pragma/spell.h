@@ -32,8 +32,9 @@ void spell_address(spelling *x, int32_t base, const poly *offset, bool as_bytes)
 void spell_container(spelling *x, const place *p);
 
 /* ---- guard.c ---- */
-/* The condition under which all assumptions hold, for an if clause: "x + n <= y && n > 0". NULL:
- * there are no assumptions, or one has no check. */
-const char *guard_of(walk *w);
+/* The condition under which all assumptions of a loop hold that are not trusted, for an if clause:
+ * "x + n <= y && n > 0". NULL: there is no such
+ * assumption, or one has no check. */
+const char *guard_of(walk *w, const hpc_pragma_loop *l);
 
 #endif

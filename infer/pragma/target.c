@@ -372,7 +372,7 @@ static void assume_maps_apart(mapping *m)
                                               base_name(w, x->base), base_name(w, y->base)),
                        *weak =
                            text ? hpc_arena_text(w->loop->p->out, "%s, or are equal", text) : NULL;
-            if (weak) answer_assume_instead(w->answer, text, NULL, text, weak);
+            if (weak) answer_assume_instead(w->answer, &(premise){.text = text}, text, weak);
         }
 }
 

@@ -129,6 +129,7 @@ static int make_complete(running *x)
     word(x, "--json");
     word(x, "--quiet");
     if (x->o->model) word(x, "--model"), word(x, x->o->model);
+    if (x->o->device) word(x, "--device"), word(x, x->o->device);
     if (line > 0) {
         int n = snprintf(x->at, sizeof x->at, "%lld", (long long)line);
         if (column > 0) snprintf(x->at + n, sizeof x->at - (size_t)n, ":%lld", (long long)column);

@@ -16,6 +16,7 @@ extern const hpc_tool hpc_tools[]; /* ends with a name of NULL */
 typedef struct hpc_tool_options {
     const char *program; /* path of hpccoder */
     const char *model;   /* of completions; NULL: the default */
+    const char *device;  /* of completions; NULL: the default */
     double seconds;      /* limit of a run */
     const int *stop;     /* atomic; not 0: end the run; NULL: never */
     const char *scratch; /* existing folder for temporary files */

@@ -277,6 +277,10 @@ int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), vo
 void hpc_share(int64_t *lo, int64_t *hi, int64_t n, int64_t grain, int worker, int workers);
 int64_t hpc_clock_ns(void); /* monotonic */
 
+/* Loads the shared object `name` of this build: `file` or, if NULL, the one in the
+ * program's folder or in ../lib/hpccoder. Never unloads it. HPC_E_UNSUPPORTED names `package`. */
+int hpc_library_open(void **out, const char *file, const char *name, const char *package);
+
 /* ---- hashes (XXH3: the same on every machine; not for secrets) --------------- */
 typedef struct hpc_hash128 {
     uint64_t low, high;

@@ -30,7 +30,6 @@ typedef enum hpc_dtype {
     HPC_Q4_K,
     HPC_Q5_K,
     HPC_Q6_K,
-    /* formats of files: converted when weights are loaded, no op takes them */
     HPC_Q4_1,
     HPC_Q5_0,
     HPC_Q5_1,
@@ -38,6 +37,7 @@ typedef enum hpc_dtype {
     HPC_Q3_K,
     HPC_IQ4_NL,
     HPC_IQ4_XS,
+    /* formats of files: converted when weights are loaded, no op takes them */
     HPC_F8_E4M3, /* without the scales of its blocks */
     HPC_DTYPE_N
 } hpc_dtype;
@@ -49,7 +49,6 @@ typedef struct hpc_dtype_info {
     bool real; /* not an integer type */
     bool quantised;
     hpc_dtype held; /* type that ops take for it: itself, except for a format of files */
-    bool lossless;  /* `held` represents every value of it exactly */
 } hpc_dtype_info;
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
 /* Finds a type that ops take. HPC_E_ARG names the known ones. */
@@ -60,9 +59,6 @@ int hpc_dtype_find(hpc_dtype *out, const char *name);
  * 0. Block formats have ggml's layout. */
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n); /* `to`: taken by ops */
-/* Converts n elements, whole blocks, of a block format of files to its `held` type. Lossless
- * conversions keep every value; iq4_XS has its scales rounded to f16, others are packed again. */
-void hpc_hold_blocks(void *dst, const void *src, hpc_dtype from, int64_t n);
 /* Are the f16 factors of these blocks finite? They are not in a damaged file. */
 bool hpc_blocks_finite(const void *src, hpc_dtype from, int64_t n);
 
@@ -114,9 +110,11 @@ typedef enum hpc_queue { HPC_COMPUTE, HPC_COMM, HPC_COPY, HPC_QUEUE_N } hpc_queu
 typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_direction;
 
 typedef struct hpc_device_options {
-    const char *backend; /* "cpu" (default), "mock"; "cuda" where built */
+    const char *backend; /* "cpu" (default), "mock"; "cuda" where built. May have ":INDEX" */
     const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
     int threads;         /* workers; 0: one per core that this process may use */
+    int index;           /* of several devices of the backend, from 0 */
+    const char *library; /* cuda, cuda-shim: the file of their kernels, which opens them */
 } hpc_device_options;
 
 typedef struct hpc_device hpc_device;
@@ -131,10 +129,24 @@ typedef struct hpc_device_info {
     size_t peak_bytes;
     int64_t alloc_n;                  /* allocations so far */
     const struct hpc_cpu_traits *cpu; /* of the host, for its kernels; valid while it is open */
+    int index;
+    int64_t fence_n;       /* fences so far */
+    size_t memory_bytes;   /* of the device in all; 0: unknown */
+    hpc_dtype activations; /* type of the activations of inference */
 } hpc_device_info;
 
+/* How a backend stores a weight of inference. */
+typedef enum hpc_weight_role {
+    HPC_WEIGHT_PRODUCT, /* b of products with trans_b; rows may also be gathered from it */
+    HPC_WEIGHT_TABLE    /* rows that are only gathered */
+} hpc_weight_role;
+typedef struct hpc_layout {
+    uint8_t pack;
+    bool int8; /* products with it are computed in integers: hpc_matmul_attr */
+} hpc_layout;
+
 /* HPC_E_UNSUPPORTED: the backend or instruction set is unknown or not available; no other one is
- * used instead. */
+ * used instead. The other errors of hpc_device_choose. */
 int hpc_device_open(hpc_device **out, const hpc_device_options *options); /* NULL: defaults */
 void hpc_device_close(hpc_device *d); /* free all its allocations before */
 hpc_device_info hpc_device_about(const hpc_device *d);
@@ -143,13 +155,33 @@ const struct hpc_backend *hpc_device_backend(const hpc_device *d);
 const struct hpc_kernels *hpc_device_kernels(const hpc_device *d, bool f64);
 hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL if kernels do not run on the host */
 
+/* d NULL: the layout of the CPU. */
+hpc_layout hpc_device_layout(const hpc_device *d, hpc_weight_role role, hpc_dtype t);
+
 /* Instruction sets that this build contains and this CPU supports, best first; NULL-terminated. */
 const char *const *hpc_device_isas(void);
 const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
 
+/* Reads a device as users write it, BACKEND or BACKEND:INDEX, into backend and index. HPC_E_ARG:
+ * INDEX is no number. HPC_E_UNSUPPORTED: the name is unknown, or this build or this machine lacks
+ * what it needs; the message says what to install. */
+int hpc_device_choose(hpc_device_options *out, const char *text);
+typedef struct hpc_device_entry {
+    char name[24]; /* as hpc_device_choose reads it */
+    bool usable;
+    char about[232]; /* its facts, or why it is not usable */
+} hpc_device_entry;
+/* The devices of all backends, at most `most`; returns their number. */
+int hpc_device_list(hpc_device_entry *out, int most);
+
 /* Aligned to HPC_ALIGN; content undefined. */
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);
 void hpc_device_free(hpc_device *d, void *p);
+/* Host memory that copies reach fastest: pinned where the backend pins. */
+int hpc_device_host_alloc(void **out, hpc_device *d, size_t bytes);
+void hpc_device_host_free(hpc_device *d, void *p);
+/* Sets every byte of device memory; ordered within its queue. */
+int hpc_device_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes);
 /* Ordered within its queue. The host buffer must stay valid and unchanged until a fence. */
 int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
                     hpc_direction way);

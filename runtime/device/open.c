@@ -13,6 +13,9 @@ typedef struct hpc_allocation {
 
 static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock};
 enum { BACKEND_N = sizeof backends / sizeof backends[0] };
+/* These lack ops, so that users cannot choose them: only a library opens them. */
+static const hpc_backend *const libraries[] = {&hpc_backend_cuda, &hpc_backend_cuda_shim};
+enum { LIBRARY_N = sizeof libraries / sizeof libraries[0] };
 
 const char *const *hpc_device_backends(void)
 {
@@ -21,38 +24,68 @@ const char *const *hpc_device_backends(void)
     return names;
 }
 
-static int backend_find(const hpc_backend **out, const char *name)
+const hpc_backend *hpc_backend_named(const char *text, size_t n)
 {
-    char known[128] = "";
-    size_t used = 0;
-    for (int i = 0; i < BACKEND_N; i++) {
-        if (strcmp(backends[i]->name, name) == 0) {
-            *out = backends[i];
-            return 0;
-        }
-        if (used < sizeof known) {
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                     backends[i]->name);
-        }
-    }
-    return hpc_fail(HPC_E_UNSUPPORTED, "no backend '%s' in this build; it has %s", name, known);
+    for (int k = 0; k < BACKEND_N; k++)
+        if (strlen(backends[k]->name) == n && strncmp(backends[k]->name, text, n) == 0)
+            return backends[k];
+    return NULL;
+}
+
+static int entries_of(const hpc_backend *b, hpc_device_entry *out, int most)
+{
+    if (b->list || most < 1) return b->list ? b->list(out, most) : 0;
+    *out = (hpc_device_entry){.usable = true};
+    snprintf(out->name, sizeof out->name, "%s", b->name);
+    snprintf(out->about, sizeof out->about, "instruction set %s", hpc_device_isas()[0]);
+    return 1;
+}
+
+int hpc_device_entries(hpc_device_entry *out, int most)
+{
+    int n = 0;
+    for (int k = 0; k < BACKEND_N; k++) n += entries_of(backends[k], out + n, most - n);
+    return n;
+}
+
+/* The error names what a user may write instead. */
+static int check_index(const hpc_backend *b, int index)
+{
+    enum { MOST = 64 };
+    hpc_device_entry all[MOST];
+    int n = index > 0 ? entries_of(b, all, MOST) : 1;
+    if (index < n) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "there is no device %s:%d; %s has %d", b->name, index, b->name, n);
+}
+
+static int choose(const hpc_backend **out, hpc_device_options *o)
+{
+    int rc = HPC_OK;
+    for (int k = 0; o->library && o->backend && k < LIBRARY_N; k++)
+        if (strcmp(libraries[k]->name, o->backend) == 0) return *out = libraries[k], HPC_OK;
+    TRY(hpc_device_choose(o, o->backend ? o->backend : "cpu"));
+    if (o->library) TRY(hpc_fail(HPC_E_ARG, "backend '%s' has no library", o->backend));
+    *out = hpc_backend_named(o->backend, strlen(o->backend));
+    TRY(check_index(*out, o->index));
+out:
+    return rc;
 }
 
 int hpc_device_open(hpc_device **out, const hpc_device_options *options)
 {
     int rc = 0;
     hpc_device_options o = options ? *options : (hpc_device_options){0};
-    const hpc_backend *backend = NULL;
     *out = NULL;
-    if (!o.backend) o.backend = "cpu";
+    const hpc_backend *backend = NULL;
+    TRY(choose(&backend, &o));
     if (o.threads < 0) {
         TRY(hpc_fail(HPC_E_ARG,
                      "a device cannot have %d threads; use 1 or more, or 0 for one "
                      "per CPU",
                      o.threads));
     }
-    TRY(backend_find(&backend, o.backend));
     TRY(backend->open(out, &o));
+    (*out)->info.index = o.index;
 out:
     return rc;
 }
@@ -119,7 +152,35 @@ int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size
     return d->backend->copy(d, q, dst, src, bytes, way);
 }
 
+int hpc_device_host_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    if (d->backend->host_alloc) return d->backend->host_alloc(out, d, bytes);
+    *out = hpc_alloc_aligned(bytes > 0 ? bytes : 1, 1, HPC_ALIGN);
+    return *out ? 0 : HPC_E_NOMEM;
+}
+
+void hpc_device_host_free(hpc_device *d, void *p)
+{
+    if (p && d->backend->host_release)
+        d->backend->host_release(d, p);
+    else
+        hpc_free(p);
+}
+
+int hpc_device_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
+{
+    if (bytes == 0) return 0;
+    return d->backend->fill(d, q, p, byte, bytes);
+}
+
+hpc_layout hpc_device_layout(const hpc_device *d, hpc_weight_role role, hpc_dtype t)
+{
+    const hpc_backend *b = d ? d->backend : &hpc_backend_cpu;
+    return b->layout ? b->layout(d, role, t) : (hpc_layout){.pack = HPC_PLAIN};
+}
+
 int hpc_device_fence(hpc_device *d)
 {
+    d->info.fence_n++;
     return d->backend->fence(d);
 }

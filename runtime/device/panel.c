@@ -83,23 +83,36 @@ static void panel_halves(uint8_t *restrict to, const uint8_t *restrict from, siz
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A block consists of 16-bit numbers and, before or after them, of 4-byte units. */
-static inline __attribute__((always_inline)) void
-panel_block(uint8_t *restrict to, const uint8_t *restrict from, size_t stride, hpc_dtype d)
-{
-    const size_t bytes = d == HPC_Q8_0   ? 34
-                         : d == HPC_Q4_0 ? 18
-                         : d == HPC_Q4_K ? 144
-                         : d == HPC_Q5_K ? 176
-                                         : 210;
-    const size_t numbers = d == HPC_Q4_K || d == HPC_Q5_K ? 2 : 1, words_n = bytes / 4;
-    const size_t numbers_at = d == HPC_Q6_K ? bytes - 2 : 0;
-    const size_t words_at = d == HPC_Q6_K ? 0 : 2 * numbers;
+static const struct layout {
+    uint8_t numbers, words;
+    bool words_first;
+} layouts[HPC_DTYPE_N] = {
+    [HPC_Q8_0] = {1, 8, false},  [HPC_Q4_0] = {1, 4, false},   [HPC_Q4_K] = {2, 35, false},
+    [HPC_Q5_K] = {2, 43, false}, [HPC_Q6_K] = {1, 52, true},   [HPC_Q4_1] = {2, 4, false},
+    [HPC_Q5_0] = {1, 5, false},  [HPC_Q5_1] = {2, 5, false},   [HPC_Q2_K] = {2, 20, true},
+    [HPC_Q3_K] = {1, 27, true},  [HPC_IQ4_NL] = {1, 4, false}, [HPC_IQ4_XS] = {2, 33, false},
+};
 
-    for (size_t h = 0; h < numbers; h++)
+/* Where the numbers, and the words, of a stored block begin. */
+static inline size_t numbers_at(struct layout l)
+{
+    return l.words_first ? 4 * (size_t)l.words : 0;
+}
+
+static inline size_t words_at(struct layout l)
+{
+    return l.words_first ? 0 : 2 * (size_t)l.numbers;
+}
+
+static inline __attribute__((always_inline)) void
+panel_block(uint8_t *restrict to, const uint8_t *restrict from, size_t stride, const hpc_dtype d)
+{
+    const struct layout l = layouts[d];
+
+    for (size_t h = 0; h < l.numbers; h++)
         for (size_t r = 0; r < PANEL; r++)
-            memcpy(to + (h * PANEL + r) * 2, from + r * stride + numbers_at + 2 * h, 2);
-    panel_words(to + numbers * PANEL * 2, from + words_at, stride,
-                numbers == 2 ? words_n - 1 : words_n);
+            memcpy(to + (h * PANEL + r) * 2, from + r * stride + numbers_at(l) + 2 * h, 2);
+    panel_words(to + l.numbers * PANEL * 2, from + words_at(l), stride, l.words);
 }
 
 /* Prefetches the data sixteen rows further: the core sees sixteen streams of one row each and
@@ -123,6 +136,13 @@ static void panel_blocks(uint8_t *to, const uint8_t *from, size_t stride, hpc_dt
         case HPC_Q4_K: panel_block(to, from, stride, HPC_Q4_K); break;
         case HPC_Q5_K: panel_block(to, from, stride, HPC_Q5_K); break;
         case HPC_Q6_K: panel_block(to, from, stride, HPC_Q6_K); break;
+        case HPC_Q4_1: panel_block(to, from, stride, HPC_Q4_1); break;
+        case HPC_Q5_0: panel_block(to, from, stride, HPC_Q5_0); break;
+        case HPC_Q5_1: panel_block(to, from, stride, HPC_Q5_1); break;
+        case HPC_Q2_K: panel_block(to, from, stride, HPC_Q2_K); break;
+        case HPC_Q3_K: panel_block(to, from, stride, HPC_Q3_K); break;
+        case HPC_IQ4_NL: panel_block(to, from, stride, HPC_IQ4_NL); break;
+        case HPC_IQ4_XS: panel_block(to, from, stride, HPC_IQ4_XS); break;
         default: hpc_assert(!"a block format");
         }
     }
@@ -152,15 +172,15 @@ void hpc_quant_panel(void *panel, const void *rows, hpc_dtype d, int64_t n, int6
 void hpc_quant_from_panel(void *out, const void *panel, hpc_dtype d, int64_t row, int64_t block)
 {
     size_t bytes = hpc_dtype_get(d)->block_bytes;
-    size_t numbers = d == HPC_Q4_K || d == HPC_Q5_K ? 4 : 2; /* in bytes */
-    size_t numbers_at = d == HPC_Q6_K ? bytes - numbers : 0, words_at = numbers_at ? 0 : numbers;
+    const struct layout l = layouts[d];
+    size_t numbers = 2 * (size_t)l.numbers; /* in bytes */
     const uint8_t *from = (const uint8_t *)panel + (size_t)block * bytes * PANEL;
     uint8_t *to = out;
 
     for (size_t at = 0; at < numbers; at += 2)
-        memcpy(to + numbers_at + at, from + at * PANEL + (size_t)row * 2, 2);
+        memcpy(to + numbers_at(l) + at, from + at * PANEL + (size_t)row * 2, 2);
     for (size_t at = numbers; at < bytes; at += 4)
-        memcpy(to + words_at + at - numbers, from + at * PANEL + (size_t)row * 4, 4);
+        memcpy(to + words_at(l) + at - numbers, from + at * PANEL + (size_t)row * 4, 4);
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */

@@ -6,13 +6,20 @@
 #ifndef HPC_DEVICE_PRIV_H
 #define HPC_DEVICE_PRIV_H
 
+#include <math.h>
 #include <string.h>
 
-#include "runtime/device/kernel/kernel.h"
+#include "runtime/device/kernel/backend.h"
+#include "runtime/device/kernel/everywhere.h"
 
-extern const hpc_backend hpc_backend_cpu;  /* cpu/backend.c */
-extern const hpc_backend hpc_backend_mock; /* mock/ */
-extern const hpc_kernels hpc_ref_kernels;  /* ref/table.c: everything in double */
+extern const hpc_backend hpc_backend_cpu;                         /* cpu/backend.c */
+extern const hpc_backend hpc_backend_mock;                        /* mock/ */
+extern const hpc_backend hpc_backend_cuda, hpc_backend_cuda_shim; /* cuda/backend.c */
+extern const hpc_kernels hpc_ref_kernels; /* ref/table.c: everything in double */
+
+/* open.c: the backend with a name of n characters, or NULL; the devices of all backends. */
+const hpc_backend *hpc_backend_named(const char *text, size_t n);
+int hpc_device_entries(hpc_device_entry *out, int most);
 
 /* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */
@@ -27,38 +34,47 @@ int hpc_cpu_threads(int wanted);
 void hpc_quant_unpack(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_quant_pack(void *dst, hpc_dtype to, const float *src, int64_t n);
 void hpc_quant_unpack_file(float *dst, const void *block, hpc_dtype from); /* quant_file.c */
+extern const int8_t hpc_iq4_levels[16]; /* of iq4_nl and iq4_xs */
+void hpc_quant_pack_file(void *block, hpc_dtype to, const float *src);
 /* A panel of PANEL16 from n <= 16 plain rows of k elements of a block format, and one of its blocks
  * back: number `block` of the panel's row `row`. */
 void hpc_quant_panel(void *panel, const void *rows, hpc_dtype d, int64_t n, int64_t k);
 void hpc_quant_from_panel(void *out, const void *panel, hpc_dtype d, int64_t row, int64_t block);
 
-static inline uint32_t hpc_f32_bits(float x)
+HPC_EVERYWHERE static inline uint32_t hpc_f32_bits(float x)
 {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
 
-static inline float hpc_bits_f32(uint32_t u)
+HPC_EVERYWHERE static inline float hpc_bits_f32(uint32_t u)
 {
     float x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
 
-static inline float hpc_bf16_to_f32(uint16_t h)
+/* Round half to even, into [lo, hi]; NaN gives lo. */
+static inline int hpc_nearest(float x, int lo, int hi)
+{
+    if (!(x > (float)lo)) return lo;
+    return x >= (float)hi ? hi : (int)rintf(x);
+}
+
+HPC_EVERYWHERE static inline float hpc_bf16_to_f32(uint16_t h)
 {
     return hpc_bits_f32((uint32_t)h << 16);
 }
 
-static inline uint16_t hpc_bf16_from_f32(float x)
+HPC_EVERYWHERE static inline uint16_t hpc_bf16_from_f32(float x)
 {
     uint32_t u = hpc_f32_bits(x);
     if ((u & 0x7fffffff) > 0x7f800000) return (uint16_t)(u >> 16 | 0x40); /* stays a NaN */
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-static inline float hpc_f16_to_f32(uint16_t h)
+HPC_EVERYWHERE static inline float hpc_f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exp = h >> 10 & 31, man = h & 0x3ff;
     if (exp == 0) { /* man * 2^-24, exact */
@@ -68,7 +84,7 @@ static inline float hpc_f16_to_f32(uint16_t h)
     return hpc_bits_f32(sign | (exp + 112) << 23 | man << 13);
 }
 
-static inline uint16_t hpc_f16_from_f32(float x)
+HPC_EVERYWHERE static inline uint16_t hpc_f16_from_f32(float x)
 {
     uint32_t u = hpc_f32_bits(x), abs = u & 0x7fffffff;
     uint16_t sign = (uint16_t)(u >> 16 & 0x8000);

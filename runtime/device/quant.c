@@ -2,7 +2,7 @@
  * quant.c: the block formats of quantised weights, byte for byte as GGUF files hold them. Unpacking
  * is exact; packing q8_0 and q4_0 gives the format's defining bytes, packing the K formats searches
  * scales of small weighted error. Kernels multiply packed weights. quant_file.c has the formats
- * that are only read from files.
+ * that are not written to files.
  *
  * A K block is 256 elements: sub-blocks with small integer scales (and, in q4_K
  * and q5_K, minima) that share one f16 factor.
@@ -49,14 +49,7 @@ _Static_assert(sizeof(q8_0_block) == 34 && sizeof(q4_0_block) == 18, "block layo
 _Static_assert(sizeof(q4_k_block) == 144 && sizeof(q5_k_block) == 176, "block layout");
 _Static_assert(sizeof(q6_k_block) == 210, "block layout");
 
-/* Round half to even, into [lo, hi]; NaN gives lo. */
-static int nearest(float x, int lo, int hi)
-{
-    if (!(x > (float)lo)) return lo;
-    return x >= (float)hi ? hi : (int)rintf(x);
-}
-
-/* The same as a float, in a form that loops can be made vector code of. */
+/* hpc_nearest as a float, in a form that loops can be made vector code of. */
 static inline float nearest_float(float x, float lo, float hi)
 {
     float t = x > lo ? x : lo;
@@ -88,7 +81,7 @@ static void q8_0_pack(q8_0_block *b, const float *src)
     float d = most / 127, inverse = d > 0 ? 1 / d : 0;
     b->d = hpc_f16_from_f32(d);
     /* Halves away from zero, as the format's definition has it. */
-    for (int i = 0; i < 32; i++) b->q[i] = (int8_t)nearest(roundf(src[i] * inverse), -127, 127);
+    for (int i = 0; i < 32; i++) b->q[i] = (int8_t)hpc_nearest(roundf(src[i] * inverse), -127, 127);
 }
 
 static void q4_0_unpack(float *dst, const q4_0_block *b)
@@ -110,8 +103,8 @@ static void q4_0_pack(q4_0_block *b, const float *src)
     float d = most / -8, inverse = d < 0 || d > 0 ? 1 / d : 0;
     b->d = hpc_f16_from_f32(d);
     for (int i = 0; i < 16; i++) {
-        int low = nearest(floorf(src[i] * inverse + 8.5f), 0, 15);
-        int high = nearest(floorf(src[i + 16] * inverse + 8.5f), 0, 15);
+        int low = hpc_nearest(floorf(src[i] * inverse + 8.5f), 0, 15);
+        int high = hpc_nearest(floorf(src[i + 16] * inverse + 8.5f), 0, 15);
         b->q[i] = (uint8_t)(low | high << 4);
     }
 }
@@ -224,8 +217,8 @@ static affine affine_search(const float *x, const float *w, int top)
 static void affine_round(int *scale, int *min, const float *x, const float *w, affine wish,
                          affine unit, int top)
 {
-    int sc0 = unit.scale > 0 ? nearest(wish.scale / unit.scale, 0, 63) : 0;
-    int mn0 = unit.min > 0 ? nearest(wish.min / unit.min, 0, 63) : 0;
+    int sc0 = unit.scale > 0 ? hpc_nearest(wish.scale / unit.scale, 0, 63) : 0;
+    int mn0 = unit.min > 0 ? hpc_nearest(wish.min / unit.min, 0, 63) : 0;
     float least = INFINITY;
     *scale = sc0, *min = mn0;
     for (int sc = sc0 > 0 ? sc0 - 1 : 0; sc <= sc0 + 1 && sc <= 63; sc++) {
@@ -259,7 +252,7 @@ static void mins_pack(uint16_t *d, uint16_t *dmin, uint8_t scale[12], uint8_t *q
         scale_put(scale, s, sc, mn);
         float step = unit.scale * (float)sc, inverse = step > 0 ? 1 / step : 0;
         for (int i = 0; i < 32; i++) {
-            int v = nearest((x[i] + unit.min * (float)mn) * inverse, 0, top);
+            int v = hpc_nearest((x[i] + unit.min * (float)mn) * inverse, 0, top);
             q[s / 2 * 32 + i] |= (uint8_t)((v & 15) << s % 2 * 4);
             if (high) high[i] |= (uint8_t)(v >> 4 << s);
         }
@@ -337,10 +330,10 @@ static void q6_k_pack(q6_k_block *b, const float *src)
     }
     b->d = hpc_f16_from_f32(most / -128);
     float d = hpc_f16_to_f32(b->d), inverse = d < 0 || d > 0 ? 1 / d : 0;
-    for (int s = 0; s < 16; s++) b->scale[s] = (int8_t)nearest(wish[s] * inverse, -128, 127);
+    for (int s = 0; s < 16; s++) b->scale[s] = (int8_t)hpc_nearest(wish[s] * inverse, -128, 127);
     for (int i = 0; i < SUPER; i++) {
         float unit = d * (float)b->scale[i / 16];
-        int q = (unit < 0 || unit > 0 ? nearest(src[i] / unit, -32, 31) : 0) + 32;
+        int q = (unit < 0 || unit > 0 ? hpc_nearest(src[i] / unit, -32, 31) : 0) + 32;
         q6_place at = q6_at(i);
         b->low[at.low] |= (uint8_t)((q & 15) << at.low_shift);
         b->high[at.high] |= (uint8_t)(q >> 4 << at.high_shift);
@@ -371,7 +364,7 @@ static void block_pack(void *dst, hpc_dtype to, const float *src)
     case HPC_Q4_K: q4_k_pack(dst, src); break;
     case HPC_Q5_K: q5_k_pack(dst, src); break;
     case HPC_Q6_K: q6_k_pack(dst, src); break;
-    default: hpc_assert(!"a block format");
+    default: hpc_quant_pack_file(dst, to, src);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include "runtime/link/priv.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 static const char *const kind_name[HPC_COMM_KIND_N] = {
@@ -232,6 +233,15 @@ int hpc_link_run(hpc_link *l, const hpc_comm *c)
     hpc_handle h = {0};
     int rc = hpc_link_start(l, &h, c);
     return rc < 0 ? rc : hpc_link_wait(&h);
+}
+
+void hpc_link_pause(hpc_link *l, unsigned *seen)
+{
+    if (!l->ops->pause && l->host) l = l->host;
+    if (l->ops->pause)
+        l->ops->pause(l, seen);
+    else
+        sched_yield();
 }
 
 int hpc_link_flush(hpc_link *l)

@@ -63,6 +63,9 @@ int hpc_link_start(hpc_link *l, hpc_handle *h, const hpc_comm *c); /* copies *c 
 int hpc_link_test(hpc_handle *h, bool *done);     /* makes progress; never blocks */
 int hpc_link_wait(hpc_handle *h);                 /* HPC_E_ABORTED once any rank has called abort */
 int hpc_link_run(hpc_link *l, const hpc_comm *c); /* start and wait */
+/* Sleeps until an operation of this rank may have ended, or for a short time. *seen: 0 before the
+ * first call, which returns at once; test all handles after each call. */
+void hpc_link_pause(hpc_link *l, unsigned *seen);
 /* Issues all started operations that have a stream: until then messages may wait for others, with
  * which they form a group. */
 int hpc_link_flush(hpc_link *l);
@@ -134,8 +137,9 @@ typedef struct hpc_link_ops {
     bool device_memory; /* takes operations with a stream (nccl); others go to the link `host` */
     int (*start)(hpc_link *l, hpc_handle *h, const hpc_comm *c);
     int (*test)(hpc_handle *h, bool *done);
-    int (*wait)(hpc_handle *h); /* sleeps; does not spin */
-    int (*flush)(hpc_link *l);  /* NULL: nothing to do */
+    int (*wait)(hpc_handle *h);                 /* sleeps; does not spin */
+    int (*flush)(hpc_link *l);                  /* NULL: nothing to do */
+    void (*pause)(hpc_link *l, unsigned *seen); /* NULL: gives the CPU to others */
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);
     void (*close)(hpc_link *l);

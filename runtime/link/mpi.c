@@ -6,10 +6,8 @@
  */
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/link/wire_priv.h"
 
@@ -42,29 +40,6 @@ static int check_launch(void)
                     tasks);
 }
 
-/* ---- the shared object ------------------------------------------------------------- */
-int hpc_link_library(void **out, const char *library, const char *name, const char *package)
-{
-    static const char *const places[] = {"", "../lib/hpccoder/"};
-    char program[PATH_MAX] = "", path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = n > 0 ? strrchr(program, '/') : NULL;
-    if (slash) slash[1] = '\0';
-    snprintf(path, sizeof path, "%s", library ? library : "");
-    for (size_t k = 0; !library && k < sizeof places / sizeof *places; k++) {
-        int length = snprintf(path, sizeof path, "%s%s%s", program, places[k], name);
-        if (length < (int)sizeof path && hpc_file_exists(path)) break;
-        path[0] = '\0';
-    }
-    if (!path[0] || !hpc_file_exists(path))
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s is missing: install %s and rebuild", name, package);
-    /* Global, because plug-ins of the library look for its symbols; never unloaded, because its
-     * threads and handlers outlive every call. */
-    *out = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    if (*out) return 0;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s cannot be opened: %s", name, dlerror());
-}
-
 int hpc_mpi_open(hpc_link **world, const char *library)
 {
     void *object = NULL;
@@ -72,7 +47,7 @@ int hpc_mpi_open(hpc_link **world, const char *library)
     int rc = 0;
     *world = NULL;
     TRY(check_launch());
-    TRY(hpc_link_library(&object, library, "hpccoder-mpi.so", "libopenmpi-dev"));
+    TRY(hpc_library_open(&object, library, "hpccoder-mpi.so", "libopenmpi-dev"));
     const hpc_wire *wire = dlsym(object, HPC_WIRE_SYMBOL);
     if (!wire || wire->version != HPC_WIRE_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-mpi.so has another version; rebuild it");

@@ -267,7 +267,7 @@ static int find_rail(const hpc_rail **out, int device, const char *library)
     void *object = NULL;
     char why[HPC_RAIL_TEXT] = "";
     int n = 0, rc;
-    TRY(hpc_link_library(&object, library, "hpccoder-nccl.so", "CUDA and libnccl-dev"));
+    TRY(hpc_library_open(&object, library, "hpccoder-nccl.so", "CUDA and libnccl-dev"));
     const hpc_rail *rail = dlsym(object, HPC_RAIL_SYMBOL);
     if (!rail || rail->version != HPC_RAIL_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-nccl.so has another version; rebuild it");

@@ -44,10 +44,6 @@ int hpc_split_agree(const int64_t *code, int stride, const int *member, int size
 void hpc_link_reduce(void *dst, const void *const *src, int src_n, hpc_dtype dtype,
                      hpc_comm_reduce how, int64_t n);
 
-/* Loads `library`, or the shared object `name` of this build, and never unloads it.
- * HPC_E_UNSUPPORTED. */
-int hpc_link_library(void **out, const char *library, const char *name, const char *package);
-
 /* ---- threads: the world ----------------------------------------------------
  * All state that ranks share belongs to one world on hpc_threads_run's stack. Lock order: group,
  * then seat. No lock is taken while the world's lock is held. */

@@ -193,6 +193,17 @@ static int threads_wait(hpc_handle *h)
     }
 }
 
+/* A delayed message becomes visible by polls, without a change of the epoch. */
+static void threads_pause(hpc_link *link, unsigned *seen)
+{
+    const threads_link *l = (const threads_link *)link;
+    if (l->group->world->delay)
+        sched_yield();
+    else if (*seen)
+        hpc_seat_sleep(l->seat, *seen - 1);
+    *seen = atomic_load_explicit(&l->seat->epoch, memory_order_acquire) + 1;
+}
+
 static void threads_abort(hpc_link *l, const char *why)
 {
     group *g = ((threads_link *)l)->group;
@@ -204,6 +215,7 @@ static const hpc_link_ops threads_ops = {
     .start = threads_start,
     .test = threads_test,
     .wait = threads_wait,
+    .pause = threads_pause,
     .abort = threads_abort,
     .split = hpc_threads_split,
     .close = hpc_threads_close,

@@ -45,8 +45,21 @@ static void use(placer *w, hpc_value v, int32_t segment, int64_t at)
     if (w->p->value[root].type.ragged >= 0) use(w, w->p->value[root].type.count, segment, at);
 }
 
-/* Operands, their counts and the guard. A view keeps its base alive. A sent value stays until the
- * end of the segment: if its memory were received into, two peers would each wait for the other. */
+/* A received value may arrive from the start of its segment on. A sent one may be in flight until
+ * its slot sends again: if its memory were received into, two peers would each wait for the other.
+ */
+static void use_message(placer *w, const hpc_insn *i, int32_t s)
+{
+    hpc_value v = i->operand[0];
+    if (i->op->comm == HPC_RECV) use(w, v, s, w->start[s]);
+    if (i->op->comm != HPC_SEND || w->p->value[hpc_value_root(w->p, v)].kind != HPC_VALUE_TEMP)
+        return;
+    block *b = &w->block[hpc_value_root(w->p, v)];
+    b->first = 0;
+    b->last = w->total;
+}
+
+/* Operands, their counts and the guard. A view keeps its base alive. */
 static void find_lifetimes(placer *w)
 {
     const hpc_program *p = w->p;
@@ -54,16 +67,16 @@ static void find_lifetimes(placer *w)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++) {
             const hpc_insn *i = &p->segment[s].insn[k];
             if (i->op->comm >= 0) w->suspends[s] = true;
+            if (i->op->comm == HPC_RECV) use_message(w, i, (int32_t)s);
             for (int a = 0; a < i->op->sig.operand_n; a++) {
                 if (i->operand[a] < 0) continue;
                 use(w, i->operand[a], (int32_t)s, w->start[s] + k);
-                if (i->op->comm == HPC_SEND)
-                    use(w, i->operand[a], (int32_t)s, w->start[s] + p->segment[s].insn_n - 1);
                 hpc_value count = p->value[i->operand[a]].type.count;
                 if (p->value[i->operand[a]].type.ragged >= 0)
                     use(w, count, (int32_t)s, w->start[s] + k);
             }
             use(w, i->tags.guard, (int32_t)s, w->start[s] + k);
+            if (i->op->comm == HPC_SEND) use_message(w, i, (int32_t)s);
         }
 }
 
@@ -111,7 +124,7 @@ static void make_value_blocks(placer *w, const void *const *elsewhere)
         const hpc_value_info *info = &w->p->value[v];
         block *b = &w->block[v];
         b->space = (uint8_t)space_of(w, (hpc_value)v);
-        bool needs = info->base < 0 && !(elsewhere && elsewhere[v]);
+        bool needs = info->base < 0 && !info->absent && !(elsewhere && elsewhere[v]);
         b->bytes = needs ? round_up((int64_t)hpc_type_bytes(&info->type)) : 0;
         if (info->kind != HPC_VALUE_TEMP) {
             b->first = 0;
@@ -148,7 +161,7 @@ static void run_in_place(placer *w, const hpc_insn *i, int64_t at)
         int32_t from = owner(w, x);
         block *a = &w->block[from], *b = &w->block[y];
         if (w->p->value[x].kind != HPC_VALUE_TEMP || w->p->value[i->operand[k]].base_element ||
-            a->last != at || a->space != b->space || a->bytes != b->bytes ||
+            a->last != at || b->first != at || a->space != b->space || a->bytes != b->bytes ||
             w->p->value[x].type.dtype != w->p->value[y].type.dtype || shares_with_others(w, i, k))
             continue;
         b->next = from;

@@ -13,6 +13,9 @@ int hpc_insn_role(const hpc_program *p, const hpc_insn *i, int k);
 hpc_value hpc_value_root(const hpc_program *p, hpc_value v);
 /* The output of view `i` lies in its input's memory, displaced by whole rows. */
 void hpc_view_bind(hpc_program *p, const hpc_insn *i);
+/* Numbers the versions of state as the instructions of all segments, in their order, read and write
+ * it. (splice.c) */
+void hpc_versions_count(hpc_program *p);
 /* Appends a value; HPC_NONE with the error recorded. */
 hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type);
 /* True if a type's elements can hold fractions. */

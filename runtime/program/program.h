@@ -97,6 +97,7 @@ typedef struct hpc_value_info {
     bool kept;                  /* temporary: the host reads it, so it lives to the end */
     int32_t version;            /* state: the newest version */
     int32_t segment, insn;      /* temporaries: where assigned */
+    bool absent;                /* state of another stage: has no memory on this rank */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */

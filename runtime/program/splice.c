@@ -8,8 +8,7 @@
 
 #include "runtime/program/priv.h"
 
-/* Versions as instructions of all segments, in their order, read and write them. */
-static void count_versions(hpc_program *p)
+void hpc_versions_count(hpc_program *p)
 {
     for (int64_t v = 0; v < p->value_n; v++) p->value[v].version = 0;
     for (int64_t s = 0; s < p->segment_n; s++)
@@ -62,7 +61,7 @@ int hpc_program_move(hpc_program *p, int into, int from)
         s->insn[s->insn_n++] = g->insn[k];
     }
     g->insn_n = 0;
-    count_versions(p);
+    hpc_versions_count(p);
     TRY(hpc_program_check(p));
 out:
     return rc;
@@ -125,7 +124,7 @@ int hpc_program_append(hpc_program *p, int into, int from)
     for (int64_t v = 0; v < known; v++) to[v] = HPC_NONE;
     for (int64_t k = 0; k < p->segment[from].insn_n; k++)
         TRY(copy_insn(p, to, known, into, &p->segment[from].insn[k]));
-    count_versions(p);
+    hpc_versions_count(p);
     TRY(hpc_program_check(p));
 out:
     hpc_free(to);

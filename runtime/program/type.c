@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/program/priv.h"
+#include "runtime/program/stage.h"
 
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent)
 {
@@ -69,6 +70,8 @@ static void append_layout(char *out, size_t size, const hpc_type *t)
         append(out, size, hpc_axis_name((hpc_axis)a));
         char where[16] = ":partial";
         if (t->layout[a] == HPC_LOGARITHM) snprintf(where, sizeof where, ":logarithm");
+        if (hpc_layout_at(t->layout[a]) >= 0)
+            snprintf(where, sizeof where, ":at %d", hpc_layout_at(t->layout[a]));
         if (t->layout[a] > 0)
             snprintf(where, sizeof where, ":%d%s", hpc_layout_dim(t->layout[a]),
                      hpc_layout_inner(t->layout[a]) ? " inner" : "");

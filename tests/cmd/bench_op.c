@@ -386,13 +386,13 @@ static void bad_requests_are_told(void **state)
         {"--op dropout --attr p=1", "p is 1; it must be at least 0 and below 1"},
         {"--op matmul --shape 8,100,8 --weights q8_0", "whole blocks of 32 elements"},
         {"--op matmul --shape 8,64,32 --weights q8_0 --attr trans_b=false", "set trans_b"},
-        {"--op matmul --shape 8,64,32 --attr int8", "int8 takes a block format in panels alone"},
+        {"--op matmul --shape 8,64,32 --attr int8", "int8 takes a block format alone"},
         {"--op attention --shape 8,4,3,16", "4 query heads are no multiple of 3"},
         {"--op scatter --shape 8,4,16", "cannot draw 8 different rows of 4"},
         {"--op matmul --shape 16777216,16777216,8", "is too large to measure"},
         {"--dtype f16", "option --dtype: 'f16' is not allowed"},
         {"--isa avx9", "no instruction set 'avx9'"},
-        {"--backend nowhere", "no backend 'nowhere'"},
+        {"--backend nowhere", "unknown device 'nowhere'"},
         {"more", "unexpected argument 'more'"},
     };
     (void)state;

@@ -105,11 +105,39 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
     hpc_test_refuses(&o, root, "export @two --to packed --out @no.packed", "pack the folder");
 }
 
+/* A pipeline by options, and by the plan that `plan show` prints, resumed without stages. */
+static void stages_are_ranks(void **state)
+{
+    char path[PATH_MAX];
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 4 --accumulate 2 --out @piped --grid pipe=2 --pipe-schedule "
+                             "arrival --trace @piped.json");
+    traced(state, "piped.json", 2, 4);
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state),
+                        "plan show --shape @piped/model --length 24 --sequences 8 --grid pipe=2 "
+                        "--pipe-schedule gpipe --accumulate 2 --json");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "plan.json"), o.out, strlen(o.out)));
+    hpc_test_command_in(&o, root_of(state), TINY "--steps 8 --out @planned --plan @plan.json");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), TINY "--steps 8 --accumulate 2 --out @piped --resume");
+    assert_int_equal(o.code, 0);
+    same_as(state, "piped", "planned");
+    hpc_test_refuses(&o, root_of(state), TINY "--layers 3 --out @no --plan @plan.json",
+                     "the plan is for a model with layers=2, and this one has 3");
+}
+
 static void what_does_not_fit(void **state)
 {
     const char *root = root_of(state);
     hpc_test_refuses(&o, root, TINY "--out @no --grid data=3", "6 and 9 are the nearest");
-    hpc_test_refuses(&o, root, TINY "--out @no --grid pipe=2", "pipe=2: training does not split");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid pipe=2",
+                     "pipe=2: a step needs at least 2 microbatches; use --accumulate 2");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid pipe=4 --accumulate 4",
+                     "2 blocks to divide; use at most 2");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid expert=2",
+                     "expert=2: training does not split");
     hpc_test_refuses(&o, root, TINY "--out @no --grid col=3",
                      "hidden=32: col must split them in 3; 30 and 33 are the nearest");
     hpc_test_refuses(&o, root, TINY "--out @no --grid dat=2", "dat");
@@ -278,7 +306,8 @@ int main(void)
         cmocka_unit_test(serial),
         cmocka_unit_test(threads_are_ranks),
         cmocka_unit_test(a_model_comes_out_of_a_checkpoint),
-        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(stages_are_ranks),
+                                       cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(processes_prune),
         cmocka_unit_test(a_budget_is_that_of_each_rank),

@@ -53,7 +53,8 @@ static void table(void **state)
     assert_true(hpc_dtype_get(HPC_Q8_0)->quantised);
     assert_int_equal(hpc_dtype_find(&d, "f8"), HPC_E_ARG);
     assert_string_equal(hpc_error_get()->text, "unknown dtype 'f8'; known are f32, bf16, f16, f64, "
-                                               "i32, i64, i8, q8_0, q4_0, q4_K, q5_K, q6_K");
+                                               "i32, i64, i8, q8_0, q4_0, q4_K, q5_K, q6_K, "
+                                               "q4_1, q5_0, q5_1, q2_K, q3_K, iq4_nl, iq4_xs");
     hpc_error_clear();
 }
 

@@ -359,13 +359,14 @@ static void scales(void **state)
 
 static void copies(void **state)
 {
-    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
-                                     HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,   HPC_Q4_0,
+                                     HPC_Q4_K, HPC_Q5_K, HPC_Q6_K, HPC_Q4_1,   HPC_Q5_0,
+                                     HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
     static const hpc_dtype to[] = {HPC_F32, HPC_BF16, HPC_F16, HPC_I32, HPC_I64};
     hpc_test_heap h = {0};
 
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
         for (int k = 0; k < 5; k++) {
             hpc_copy_args a = {hpc_test_tensor(&h, to[k], 2, 9, 512, 0, 0),
                                drawn(&h, from[i], 2, 9, 512, 0, 1, 100),

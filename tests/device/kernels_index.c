@@ -62,12 +62,13 @@ static void gather_check(hpc_dtype to, hpc_dtype from, int64_t cols, int form)
 
 static void gathers(void **state)
 {
-    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
-                                     HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,   HPC_Q4_0,
+                                     HPC_Q4_K, HPC_Q5_K, HPC_Q6_K, HPC_Q4_1,   HPC_Q5_0,
+                                     HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
 
     (void)state;
     for (int form = 0; form < 4; form++) {
-        for (int i = 0; i < 8; i++) {
+        for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
             gather_check(HPC_F32, from[i], 768, form);
             gather_check(HPC_BF16, from[i], 512, form);
         }

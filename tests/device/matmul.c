@@ -135,11 +135,13 @@ static void late(void **state)
 
 static void dtypes(void **state)
 {
-    static const hpc_dtype weight[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
-                                       HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype weight[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,   HPC_Q4_0,
+                                       HPC_Q4_K, HPC_Q5_K, HPC_Q6_K, HPC_Q4_1,   HPC_Q5_0,
+                                       HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
+    enum { TYPES = sizeof weight / sizeof *weight };
 
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < TYPES; i++) {
         product c = {.m = i % 2 ? 3 : 29,
                      .n = 53,
                      .k = 768,
@@ -362,10 +364,11 @@ static void panels(void **state)
 /* A row's bits do not depend on other rows. */
 static void batch_invariance(void **state)
 {
-    static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,
-                                      HPC_BF16, HPC_F16,  HPC_Q8_0, HPC_Q4_0, HPC_Q4_K,
-                                      HPC_Q5_K, HPC_Q6_K, HPC_BF16, HPC_BF16, HPC_BF16};
-    enum { HALVES = 12, PAIRS, PAIRS_TRANS, TYPES };
+    static const hpc_dtype types[] = {
+        HPC_F32,  HPC_BF16,   HPC_Q4_K,   HPC_F32,  HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
+        HPC_Q4_0, HPC_Q4_K,   HPC_Q5_K,   HPC_Q6_K, HPC_Q4_1, HPC_Q5_0, HPC_Q5_1, HPC_Q2_K,
+        HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS, HPC_BF16, HPC_BF16, HPC_BF16};
+    enum { HALVES = 19, PAIRS, PAIRS_TRANS, TYPES };
 
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)

@@ -13,35 +13,39 @@
 #include <string.h>
 
 #include "tests/device/matmul.h"
+#include "tests/support/blocks.h"
+
+static const hpc_dtype weight[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K,   HPC_Q4_1,
+                                   HPC_Q5_0, HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
+enum { TYPES = sizeof weight / sizeof *weight };
 
 /* Rows rounded to 8 bits times every block format, tiles and panels cut anywhere. */
 static void integers(void **state)
 {
-    static const hpc_dtype weight[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
     static const int64_t ms[] = {1, 2, 5, 6, 23, 301}, ns[] = {16, 1, 45, 70, 130, 20};
 
     (void)state;
-    for (int i = 0; i < 5 * 6; i++) {
-        bool large = i % 5 > 1;
-        product c = {.m = ms[i / 5],
-                     .n = ns[i / 5],
-                     .k = large ? 512 : 32 * (1 + i),
+    for (int i = 0; i < TYPES * 6; i++) {
+        bool large = hpc_dtype_get(weight[i % TYPES])->block > 32;
+        product c = {.m = ms[i / TYPES],
+                     .n = ns[i / TYPES],
+                     .k = large ? 512 : 32 * (1 + i % 30),
                      .trans_b = true,
                      .panel = true,
                      .int8 = true,
                      .a = i % 2 ? HPC_BF16 : HPC_F32,
-                     .b = weight[i % 5]};
+                     .b = weight[i % TYPES]};
         check(&c);
     }
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 2 * TYPES; i++) {
         product c = {.m = 9,
                      .n = 37,
                      .k = 256,
                      .trans_b = true,
                      .panel = true,
                      .int8 = true,
-                     .b = weight[i % 5],
-                     .y = i < 5 ? HPC_BF16 : HPC_F32,
+                     .b = weight[i % TYPES],
+                     .y = i < TYPES ? HPC_BF16 : HPC_F32,
                      .bias = PLAIN,
                      .act = i % 2 ? HPC_SILU : HPC_ACT_NONE,
                      .pre = i % 3 == 0,
@@ -61,6 +65,34 @@ static void integers(void **state)
                      .int8 = true,
                      .b = HPC_Q8_0,
                      .adds = true});
+}
+
+/* Any bits of blocks: the ends of integers, scales and minima, of either sign. */
+static void integers_of_random_blocks(void **state)
+{
+    static const int64_t ms[] = {1, 2, 13};
+
+    (void)state;
+    for (int i = 0; i < TYPES * 3; i++) {
+        hpc_test_heap h = {0};
+        hpc_tensor b;
+        product c = {.m = ms[i / TYPES],
+                     .n = 37,
+                     .k = 768,
+                     .trans_b = true,
+                     .panel = true,
+                     .int8 = true,
+                     .b = weight[i % TYPES]};
+        hpc_matmul_args a = args_of(&h, &c, &b);
+        hpc_test_draw_blocks(b.data, c.b, c.n * c.k / hpc_dtype_get(c.b)->block, -6, (uint64_t)i);
+        a.b = panels_of(&h, &b);
+        for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
+            wanted w = reference(&h, &c, &a, &b, *isa);
+            assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), 0);
+            compare(&h, &c, &a, &w, *isa);
+        }
+        hpc_test_heap_free(&h);
+    }
 }
 
 /* NaN and infinity stay visible. */
@@ -148,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
+        cmocka_unit_test(integers_of_random_blocks),
         cmocka_unit_test(integers_keep_what_is_not_finite),
         cmocka_unit_test(bytes),
         cmocka_unit_test(bytes_at_their_ends),

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/device/kernel/backend.h"
 #include "tests/support/values.h"
 
 enum { N = 64, BYTES = N * 4 };
@@ -58,7 +59,7 @@ static void launch_add(bench *t, hpc_queue q, hpc_tensor y, hpc_tensor a, hpc_te
     hpc_plan plan = {0};
     test_ok(hpc_device_kernels(t->d, false)->binary(&plan, 1, &args));
     test_ok(t->b->launch(t->d, q, &plan, &hpc_op_binary.sig, &args, NULL, NULL,
-                         (hpc_origin){"forward[0]", 3}));
+                         (hpc_origin){.segment = "forward[0]", .insn = 3}));
 }
 
 static void feed(bench *t, float *to, hpc_queue q)

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/device/kernel/kernel.h"
+#include "runtime/device/kernel/backend.h"
 #include "tests/support/fault.h"
 
 static hpc_device *open_cpu(const char *isa, int threads)
@@ -75,7 +75,11 @@ static void refusals(void **state)
     assert_string_equal(hpc_device_backends()[1], "mock");
     assert_null(hpc_device_backends()[2]);
     refused(&(hpc_device_options){.backend = "cuda"}, HPC_E_UNSUPPORTED,
-            "no backend 'cuda' in this build; it has cpu, mock");
+            "device cuda: this build has no CUDA backend");
+    refused(&(hpc_device_options){.backend = "cuda", .library = "absent.so"}, HPC_E_UNSUPPORTED,
+            "hpccoder-cuda.so is missing: install the CUDA toolkit and rebuild");
+    refused(&(hpc_device_options){.backend = "cpu", .library = "absent.so"}, HPC_E_ARG,
+            "backend 'cpu' has no library");
     refused(&(hpc_device_options){.isa = "sse9"}, HPC_E_UNSUPPORTED,
             "this build has no instruction set 'sse9'; this one runs ");
     refused(&(hpc_device_options){.isa = "sse9"}, HPC_E_UNSUPPORTED, hpc_device_isas()[0]);

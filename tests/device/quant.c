@@ -1,7 +1,6 @@
 /*
  * quant.c: block formats: bytes derived by hand, random blocks as the gguf package reads them
- * (tests/fixtures/make_quant.py), conversion of the formats that only files have, and the packing
- * error relative to each block's range.
+ * (tests/fixtures/make_quant.py), and the packing error relative to each block's range.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/device/priv.h"
+#include "tests/support/blocks.h"
 
 enum { F16_ONE = 0x3c00, F16_HALF = 0x3800, F16_TWO = 0x4000 };
 
@@ -194,59 +194,20 @@ static double range(const float *x, int64_t n, bool symmetric)
 static const hpc_dtype of_files[] = {HPC_Q4_1, HPC_Q5_0,   HPC_Q5_1,  HPC_Q2_K,
                                      HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
 
-/* Places of the f16 factors of a block; -1: there is no second one. */
-static const int factor_at[][2] = {{0, 2}, {0, -1}, {0, 2}, {80, 82}, {108, -1}, {0, -1}, {0, -1}};
-
-/* Random blocks of d whose factors are below 2 to the given power. */
-static void draw_blocks(uint8_t *out, int k, int64_t blocks, int exponent, uint64_t seed)
-{
-    size_t width = hpc_dtype_get(of_files[k])->block_bytes;
-    for (size_t i = 0; i < (size_t)blocks * width; i++)
-        out[i] = (uint8_t)hpc_random_bits(seed, 0, 0, i);
-    for (uint8_t *b = out; b < out + (size_t)blocks * width; b += width)
-        for (int f = 0; f < 2 && factor_at[k][f] >= 0; f++)
-            b[factor_at[k][f] + 1] =
-                (uint8_t)((b[factor_at[k][f] + 1] & 0x83) | (exponent + 14) << 2);
-}
-
-static void held_blocks_keep_values(void **state)
-{
-    (void)state;
-    enum { BLOCKS = 64 };
-    static uint8_t bytes[BLOCKS * 256], held[BLOCKS * 512];
-    static float want[BLOCKS * 256], got[BLOCKS * 256];
-    static const int exponents[] = {-13, -6, 5}; /* factors down to the least normal one */
-    for (int k = 0; k < 7; k++)
-        for (int e = 0; e < 3; e++) {
-            const hpc_dtype_info *info = hpc_dtype_get(of_files[k]);
-            int64_t n = BLOCKS * info->block;
-            draw_blocks(bytes, k, BLOCKS, exponents[e], (uint64_t)e);
-            hpc_to_f32(want, bytes, of_files[k], n);
-            hpc_hold_blocks(held, bytes, of_files[k], n);
-            hpc_to_f32(got, held, info->held, n);
-            if (info->lossless) assert_memory_equal(got, want, (size_t)n * sizeof *want);
-            double scale = of_files[k] == HPC_IQ4_XS ? 0x1p-11 : 0.6 / 127;
-            for (int64_t i = 0; i < n; i++) {
-                double most = range(want + i / 32 * 32, 32, true);
-                /* the f16 factor of q8_0 ends at 2^-24 */
-                assert_true(fabs((double)got[i] - (double)want[i]) <= most * scale + 127 * 0x1p-24);
-            }
-        }
-}
-
 static void finds_factors_that_are_not_finite(void **state)
 {
     (void)state;
     static uint8_t bytes[3 * 256];
     for (int k = 0; k < 7; k++)
-        for (int f = 0; f < 2 && factor_at[k][f] >= 0; f++) {
+        for (int f = 0; hpc_test_factor_at(of_files[k], f) >= 0; f++) {
             const hpc_dtype_info *info = hpc_dtype_get(of_files[k]);
-            draw_blocks(bytes, k, 3, 0, 1);
+            uint8_t *last = bytes + 2 * info->block_bytes + hpc_test_factor_at(of_files[k], f);
+            hpc_test_draw_blocks(bytes, of_files[k], 3, 0, 1);
             assert_true(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
-            put16(bytes + 2 * info->block_bytes + factor_at[k][f], 0xfc00); /* -infinity */
+            put16(last, 0xfc00); /* -infinity */
             assert_false(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
             assert_true(hpc_blocks_finite(bytes, of_files[k], 2 * info->block));
-            put16(bytes + 2 * info->block_bytes + factor_at[k][f], 0x7c01); /* NaN */
+            put16(last, 0x7c01); /* NaN */
             assert_false(hpc_blocks_finite(bytes, of_files[k], 3 * info->block));
         }
 }
@@ -261,10 +222,15 @@ typedef struct bound {
 } bound;
 
 /* Half a step is range / (2 levels); the rest is for the scales' own rounding. The affine formats
- * may cut a tail off when that lowers the weighted error. */
+ * may cut a tail off when that lowers the weighted error. q3_K and iq4 end before the opposite of
+ * the extreme element: at 3 / 4 and 113 / 127 of it. */
 static const bound bounds[] = {
-    {HPC_Q8_0, 32, 0.6 / 127, 0.0055}, {HPC_Q4_0, 32, 1.0 / 8, 0.087},  {HPC_Q4_K, 32, 0.05, 0.073},
-    {HPC_Q5_K, 32, 0.025, 0.036},      {HPC_Q6_K, 16, 0.7 / 32, 0.018},
+    {HPC_Q8_0, 32, 0.6 / 127, 0.0055},   {HPC_Q4_0, 32, 1.0 / 8, 0.087},
+    {HPC_Q4_K, 32, 0.05, 0.073},         {HPC_Q5_K, 32, 0.025, 0.036},
+    {HPC_Q6_K, 16, 0.7 / 32, 0.018},     {HPC_Q4_1, 32, 0.52 / 15, 0.08},
+    {HPC_Q5_0, 32, 1.0 / 16, 0.044},     {HPC_Q5_1, 32, 0.52 / 31, 0.0385},
+    {HPC_Q2_K, 16, 0.18, 0.335},         {HPC_Q3_K, 16, 0.27, 0.157},
+    {HPC_IQ4_NL, 32, 14.0 / 127, 0.082}, {HPC_IQ4_XS, 32, 0.13, 0.082},
 };
 
 static void packing_error(void **state)
@@ -273,8 +239,10 @@ static void packing_error(void **state)
     enum { N = 8192 };
     static float x[N], y[N];
     static uint8_t packed[N * 2];
-    for (int b = 0; b < 5; b++) {
-        bool symmetric = bounds[b].dtype != HPC_Q4_K && bounds[b].dtype != HPC_Q5_K;
+    for (size_t b = 0; b < sizeof bounds / sizeof *bounds; b++) {
+        hpc_dtype d = bounds[b].dtype;
+        bool symmetric =
+            d != HPC_Q4_K && d != HPC_Q5_K && d != HPC_Q4_1 && d != HPC_Q5_1 && d != HPC_Q2_K;
         double square = 0, worst = 0;
         hpc_random_fill_normal(x, N, 7, 1, 0, 0);
         hpc_from_f32(packed, bounds[b].dtype, x, N);
@@ -296,10 +264,11 @@ static void packing_error(void **state)
 static void packing_edges(void **state)
 {
     (void)state;
-    static const hpc_dtype all[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype all[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K,   HPC_Q4_1,
+                                    HPC_Q5_0, HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
     float x[256], y[256];
     uint8_t packed[512];
-    for (int d = 0; d < 5; d++) {
+    for (size_t d = 0; d < sizeof all / sizeof *all; d++) {
         memset(x, 0, sizeof x);
         hpc_from_f32(packed, all[d], x, 256);
         hpc_to_f32(y, packed, all[d], 256);
@@ -336,7 +305,6 @@ int main(void)
         cmocka_unit_test(packing_error),
         cmocka_unit_test(packing_edges),
         cmocka_unit_test(file_formats_read_like_gguf),
-        cmocka_unit_test(held_blocks_keep_values),
         cmocka_unit_test(finds_factors_that_are_not_finite),
     };
     return cmocka_run_group_tests_name("device/quant", tests, NULL, NULL);

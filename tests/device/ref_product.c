@@ -91,8 +91,9 @@ static void matmul_weights(void **state)
     static double a[K], y[ROWS], want[ROWS], packed[32 * K];
     static float w[ROWS * K], back[ROWS * K];
     static uint8_t bytes[ROWS * K * 4]; /* of the widest: f32 */
-    static const hpc_dtype kinds[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
-                                      HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype kinds[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,   HPC_Q4_0,
+                                      HPC_Q4_K, HPC_Q5_K, HPC_Q6_K, HPC_Q4_1,   HPC_Q5_0,
+                                      HPC_Q5_1, HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
     for (int k = 0; k < K; k++) a[k] = sin(k);
     hpc_random_fill_normal(w, ROWS * K, 1, 2, 3, 0);
     for (int i = 0; i < N(kinds); i++) {

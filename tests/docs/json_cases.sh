@@ -153,13 +153,17 @@ perf train | | hpccoder perf train --examples examples.csv --evaluate --out lear
 eval perf | | hpccoder eval perf --examples examples.csv --json
 eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c missing.c --out scores --json
 eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c --compare scores --json
+plan show | | hpccoder plan show --grid data=2,row=2 --json
+plan show | | hpccoder plan show --grid pipe=2 --layers 2 --json
 plan check | | hpccoder plan check --grid data=2 --json
 plan check | | hpccoder plan check --grid data=2 --memory 0.00001 --json
 plan simulate | | hpccoder plan simulate --machine two-cores --grid data=2 --json
+plan simulate | | hpccoder plan simulate --machine two-cores --grid pipe=2 --layers 2 --sequences 8 --accumulate 4 --json
 bench op | hpccoder-peer.so | hpccoder bench op --op matmul --shape 16,16,16 --attr trans_b --seconds 0.01 --json
 bench op | hpccoder-peer.so | hpccoder bench op --op nop --seconds 0.01 --json
 bench step | hpccoder-peer.so | hpccoder bench step --steps 2 --hidden 32 --layers 1 --ffn 32 --floor --json
 bench decode | | hpccoder bench decode --shape 5m --prompt 8 --tokens 2 --turns 1 --json
+bench graph | | hpccoder bench graph --model gat --graph mesh --features 16 --vertices 200 --edges 1600 --rounds 1 --json
 bench optimizer | | hpccoder bench optimizer --hidden 32 --layers 1 --heads 2 --kv-heads 2 --ffn 32 --length 16 --optimizer muon --json
 bench link | | hpccoder bench link --most 64 --rounds 1 --json
 END

@@ -25,6 +25,8 @@ static const char prompts[] =
     "{\"problem_type\":\"transform\",\"language\":\"cpp\",\"name\":\"07_twice\","
     "\"parallelism_model\":\"omp\",\"prompt\":\"" PROMPT "\"},"
     "{\"problem_type\":\"transform\",\"language\":\"cpp\",\"name\":\"07_twice\","
+    "\"parallelism_model\":\"kokkos\",\"prompt\":\"" PROMPT "\"},"
+    "{\"problem_type\":\"transform\",\"language\":\"cpp\",\"name\":\"07_twice\","
     "\"parallelism_model\":\"cuda\",\"prompt\":\"" PROMPT "\"}]";
 
 static const char sizes[] = "{\"07_twice\":{\"serial\":\"(1<<10)\",\"omp\":\"(1<<10)\"}}";
@@ -36,6 +38,18 @@ static const char driver[] = "#include <cstdio>\n"
                              "    std::puts(run() ? \"Validation: PASS\" : \"Validation: FAIL\");\n"
                              "    std::puts(\"Time: 0.5\\nBestSequential: 2.0\");\n"
                              "}\n";
+
+/* Its driver includes a header of Kokkos, and checks the option of the run. */
+static const char kokkos_driver[] =
+    "#include <Kokkos_Core.hpp>\n"
+    "#include <cstdio>\n"
+    "#include <cstring>\n"
+    "int run();\n"
+    "int main(int argc, char **argv)\n"
+    "{\n"
+    "    bool threads = argc == 2 && !std::strcmp(argv[1], \"--kokkos-num-threads=2\");\n"
+    "    std::puts(run() && threads && KOKKOS ? \"Validation: PASS\" : \"Validation: FAIL\");\n"
+    "}\n";
 
 static const char cpu[] = "#include <vector>\n"
                           "#define NO_INLINE __attribute__((noinline))\n"
@@ -159,6 +173,51 @@ static void right_candidates_pass_and_others_fail(void **state)
     hpc_eval_log_close(log);
 }
 
+/* Judges one output for kokkos, into *out. */
+static int judge_kokkos(hpc_eval_log **out, const hpc_test_folder *f)
+{
+    char given[PATH_MAX];
+    const hpc_eval_pareval_options o = {.checkout = f->root,
+                                        .models = "kokkos",
+                                        .samples_in = hpc_test_path(given, f, "kokkos.json"),
+                                        .resources = 2,
+                                        .build_seconds = 60,
+                                        .run_seconds = 3,
+                                        .tmp = "/tmp"};
+    hpc_buf settings = {0};
+    int64_t unmatched;
+    hpc_buf_text(&settings, "{}");
+    test_ok(hpc_eval_log_open(out, NULL, &settings));
+    hpc_buf_release(&settings);
+    return hpc_eval_pareval(*out, &unmatched, &o);
+}
+
+static void kokkos_is_read_from_the_checkout(void **state)
+{
+    const hpc_test_folder *f = *state;
+    hpc_eval_log *log;
+    make(f);
+    save(f, "drivers/cpp/models/kokkos-driver.cc", kokkos_driver);
+    save(f, "drivers/cpp/benchmarks/transform/07_twice/kokkos.cc", cpu);
+    save(f, "kokkos.json",
+         "[{\"name\":\"07_twice\",\"parallelism_model\":\"kokkos\",\"prompt\":\"" OLD
+         "\",\"outputs\":[\"" LOOP "\"]}]");
+    int rc = judge_kokkos(&log, f);
+    hpc_eval_log_close(log);
+    assert_int_equal(rc, HPC_E_UNSUPPORTED);
+    if (!strstr(hpc_error_get()->text, "Kokkos_Core.hpp")) {
+        print_message("SKIP: %s\n", hpc_error_get()->text);
+        hpc_error_clear();
+        skip();
+    }
+    hpc_error_clear();
+    save(f, "tpl/kokkos/build/include/Kokkos_Core.hpp", "enum { KOKKOS = 1 };\n");
+    save(f, "tpl/kokkos/build/lib64/libkokkoscore.a", "!<arch>\n");
+    test_ok(judge_kokkos(&log, f));
+    is_candidate(hpc_eval_log_find(log, "07_twice kokkos"), 0, true, true, NULL);
+    hpc_eval_log_close(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +225,8 @@ int main(void)
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(right_candidates_pass_and_others_fail,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(kokkos_is_read_from_the_checkout, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

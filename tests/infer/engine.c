@@ -490,7 +490,7 @@ static void weights_as_they_are_stored(void **state)
     }
 }
 
-/* Memory that the host cannot look at, and commands that run later. */
+/* Memory that the host cannot look at, and commands that run later: one fence for each step. */
 static void on_a_device_with_queues(void **state)
 {
     char model[PATH_MAX];
@@ -507,8 +507,12 @@ static void on_a_device_with_queues(void **state)
                                                           .cache = HPC_F32,
                                                           .batch_tokens = 16,
                                                           .guess = 3}));
+        const int64_t before = hpc_engine_facts_of(e).fences;
         ask(e, &r);
         run_all(e);
+        const int64_t fences = hpc_engine_facts_of(e).fences - before;
+        assert_int_equal(fences,
+                         k * hpc_engine_counts_of(e).steps); /* the host's memory needs none */
         hpc_engine_close(e);
     }
     same(&host, &queue);

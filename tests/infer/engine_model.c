@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ enum { PROMPT = 40, MADE = 12, REPEATED = 1 << 16 };
 /* The first numbers of a tensor again and again, in whole rows. */
 static int drawn(float *out, const hpc_model_tensor *t, void *user)
 {
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    int64_t n = hpc_model_tensor_n(t);
     int64_t some = n < REPEATED ? n : REPEATED / t->extent[1] * t->extent[1];
     (void)user;
     hpc_model_init(out, t, 0, some, 5);
@@ -42,6 +43,15 @@ static hpc_model_config config_of(int64_t vocab, int64_t hidden, int64_t layers,
     c.vocab = vocab, c.hidden = hidden, c.layers = layers, c.ffn = ffn;
     c.heads = c.kv_heads = hidden / 64;
     c.positions = 512;
+    return c;
+}
+
+static hpc_model_config experts_of(int64_t experts, int64_t top_k)
+{
+    hpc_model_config c = config_of(48, 256, 2, 256);
+    snprintf(c.family, sizeof c.family, "qwen3_moe");
+    c.qk_norm = HPC_QK_BY_HEAD;
+    c.experts = experts, c.top_k = top_k, c.expert_ffn = 256, c.normalise = true;
     return c;
 }
 
@@ -136,6 +146,57 @@ static void answers_are_those_of_the_model(void **state)
         assert_memory_equal(stored.token, packed.token, sizeof stored.token);
         assert_memory_equal(stored.logprob, packed.logprob, sizeof stored.logprob);
     }
+}
+
+/* Experts in the mapped file, in panels, and copied give the same bits. */
+static void experts_are_read_where_they_lie(void **state)
+{
+    static const char *const backends[] = {NULL, NULL, "mock"};
+    paths p;
+    answer a[3];
+    const hpc_model_config c = experts_of(8, 3);
+    make_files(&p, state, &c);
+    for (int k = 0; k < 3; k++) {
+        const hpc_engine_options o = options_of(k == 1 ? p.packed : p.gguf, backends[k]);
+        test_ok(ask(&a[k], &o));
+        assert_int_equal(a[k].n, MADE);
+        assert_memory_equal(a[0].token, a[k].token, sizeof a->token);
+        assert_memory_equal(a[0].logprob, a[k].logprob, sizeof a->logprob);
+    }
+}
+
+/* mock:1 has plain weights, which are not multiplied as integers, and activations in bf16. */
+static void a_backend_chooses_layouts_and_activations(void **state)
+{
+    paths p;
+    answer cpu, gpu;
+    hpc_engine *e;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    const hpc_engine_options on_cpu = options_of(p.gguf, NULL),
+                             on_gpu = options_of(p.gguf, "mock:1"),
+                             packed = options_of(p.packed, "mock:1");
+    test_ok(ask(&cpu, &on_cpu));
+    test_ok(ask(&gpu, &on_gpu));
+    assert_int_equal(gpu.n, MADE);
+    assert_true(gpu.logprob[0] != cpu.logprob[0]);
+    assert_true(fabsf(gpu.logprob[0] - cpu.logprob[0]) < 0.05f);
+    test_fails(hpc_engine_open(&e, &packed), HPC_E_UNSUPPORTED,
+               "packed files are for the CPU; on device mock, use the model");
+}
+
+static void a_model_that_does_not_fit_is_answered_with_what_would(void **state)
+{
+    paths p;
+    hpc_engine *e;
+    const hpc_model_config c = config_of(48, 512, 32, 32);
+    make_files(&p, state, &c);
+    hpc_engine_options o = options_of(p.gguf, NULL);
+    o.cache_tokens = 1LL << 31; /* 256 TiB, more than there are addresses */
+    o.cache = HPC_F32;
+    test_fails(hpc_engine_open(&e, &o), HPC_E_NOMEM,
+               "device cpu cannot hold weights of 36 MiB (19 MiB with --weights q4_K) and a "
+               "key-value cache of 268435456 MiB");
 }
 
 static hpc_engine_facts facts_of(const char *model, const char *backend)
@@ -337,13 +398,35 @@ static void long_texts_take_their_cache(void **state)
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
+/* Four tokens and twelve answers reach at most 15 of 64 experts of each block. Not of a packed
+ * file: a system may map files of few large writes in pages of 2 MiB. */
+static void experts_that_no_token_needs_take_no_memory(void **state)
+{
+    paths p;
+    const hpc_model_config c = experts_of(64, 1);
+    make_files(&p, state, &c);
+    const hpc_engine_options o = options_of(p.gguf, NULL);
+    double most = most_of(&o, 4), file = bytes_of(p.gguf);
+    need_measures(most);
+    print_message("%.1f MB of a file of %.1f MB\n", most * 1e-6, file * 1e-6);
+    assert_true(most < 0.5 * file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_is_in_memory_once),       TEST(so_is_one_of_134_million),
-        TEST(answers_are_those_of_the_model), TEST(another_type_is_refused),
-        TEST(open_files_are_taken),           TEST(an_engine_says_what_it_is),
-        TEST(long_texts_take_their_cache),    TEST(memory_may_be_short_anywhere),
+        TEST(a_file_is_in_memory_once),
+        TEST(so_is_one_of_134_million),
+        TEST(answers_are_those_of_the_model),
+        TEST(another_type_is_refused),
+        TEST(a_backend_chooses_layouts_and_activations),
+        TEST(a_model_that_does_not_fit_is_answered_with_what_would),
+        TEST(open_files_are_taken),
+        TEST(an_engine_says_what_it_is),
+        TEST(experts_are_read_where_they_lie),
+        TEST(experts_that_no_token_needs_take_no_memory),
+        TEST(long_texts_take_their_cache),
+        TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests_name("infer/engine_model", tests, NULL, NULL);
 }

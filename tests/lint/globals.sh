@@ -6,7 +6,8 @@ build=$1
 set -- "$build"/libhpc-*.a
 for object in "$build"/cmd/main.o "$build"/runtime/device/peer/*.o \
     "$build"/runtime/source/clang/*.o "$build"/runtime/link/mpi/*.o \
-    "$build"/runtime/link/nccl/*.o "$build"/infer/serve/microhttpd/*.o; do
+    "$build"/runtime/link/nccl/*.o "$build"/runtime/device/cuda/*.shim.o \
+    "$build"/runtime/device/cuda/shim/*.o "$build"/infer/serve/microhttpd/*.o; do
     [ -f "$object" ] && set -- "$@" "$object"
 done
 objdump -t "$@" | awk '

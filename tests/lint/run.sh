@@ -3,7 +3,7 @@
 . tests/lint/lib.sh
 build=$1
 failed=
-for step in format layers circles link symbols globals sizes tree headers words tidy arm selftest; do
+for step in format layers circles link symbols globals ptxas sizes tree headers words tidy arm selftest; do
     start=$(date +%s)
     verdict=ok
     sh tests/lint/$step.sh "$build" || verdict=FAIL failed="$failed $step"

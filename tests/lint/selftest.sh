@@ -7,7 +7,8 @@ tree=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$tree"' EXIT
 mkdir -p "$tree/tests/docs" "$tree/docs" && cp tests/docs/same_json.py "$tree/tests/docs" &&
     cp Makefile config.sh .clang-format .gitignore "$tree" && cp docs/docs.mk "$tree/docs" &&
-    cp tests/tests.mk "$tree/tests" &&
+    cp tests/tests.mk "$tree/tests" && mkdir -p "$tree/runtime/device/cuda" &&
+    cp runtime/device/cuda/cuda.mk "$tree/runtime/device/cuda" &&
     cp -r tests/lint "$tree/tests" && cd "$tree" && git init -q . || exit 1
 build=build/selftest
 scratch=$tree/build/scratch

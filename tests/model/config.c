@@ -315,7 +315,7 @@ static void families_are_listed(void **state)
         assert_string_equal(c.family, *name);
         assert_string_equal(written(&c).family, *name);
     }
-    assert_int_equal(n, 14);
+    assert_int_equal(n, 18);
 }
 
 static void files_are_named(void **state)

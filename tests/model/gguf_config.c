@@ -204,7 +204,7 @@ static void what_we_cannot_do_is_named(void **state)
         int code;
         const char *says;
     } bad[] = {
-        {"llama.expert_count", &eight, HPC_E_UNSUPPORTED, "key llama.expert_count: 8 is not"},
+        {"llama.expert_count", &eight, HPC_E_FORMAT, "llama.expert_used_count"},
         {"llama.attention.value_length", &none, HPC_E_UNSUPPORTED,
          "a width different from that of"},
         {"llama.rope.dimension_count", &none, HPC_E_UNSUPPORTED, "partially rotated heads"},

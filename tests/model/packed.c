@@ -24,7 +24,7 @@
 
 static int drawn(float *out, const hpc_model_tensor *t, void *user)
 {
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    int64_t n = hpc_model_tensor_n(t);
     (void)user;
     hpc_model_init(out, t, 0, n, 3);
     for (int64_t k = 0; k < n; k++) out[k] += 0.01f * (float)(k % 7); /* vectors differ too */
@@ -38,6 +38,10 @@ static hpc_model_config config_of(const char *family)
     c.vocab = 77, c.hidden = 256, c.ffn = 352, c.heads = 4, c.kv_heads = 2, c.positions = 24;
     c.layers = 1;
     if (strcmp(family, "llama") == 0) return c;
+    if (strcmp(family, "mixtral") == 0) {
+        c.experts = 3, c.top_k = 2, c.normalise = true;
+        return c;
+    }
     c.norm = HPC_LAYER, c.gated = false, c.act = HPC_GELU_TANH, c.kv_heads = 4;
     c.qkv_bias = c.out_bias = c.mlp_bias = true;
     if (strcmp(family, "gpt2") == 0) c.position = HPC_LEARNED, c.tied = true;
@@ -162,7 +166,7 @@ static void check_file(void **state, const char *from)
 
 static void of_every_family(void **state)
 {
-    static const char *const families[] = {"llama", "gpt2", "gpt_neox"};
+    static const char *const families[] = {"llama", "gpt2", "gpt_neox", "mixtral"};
     char path[PATH_MAX];
     for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
         hpc_model_config c = config_of(families[k]);

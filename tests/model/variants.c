@@ -32,8 +32,11 @@ typedef struct variant {
     bool trains, to_gguf;
 } variant;
 static const variant variants[] = {
-    {"qwen3", true, true}, {"smollm3", true, true}, {"olmo2", true, true},  {"granite", true, true},
-    {"phi3", true, true},  {"gemma", true, true},   {"gemma2", true, true}, {"gemma3", true, true},
+    {"qwen3", true, true},     {"smollm3", true, true},   {"olmo2", true, true},
+    {"granite", true, true},   {"phi3", true, true},      {"gemma", true, true},
+    {"gemma2", true, true},    {"gemma3", true, true},    {"mixtral", true, true},
+    {"qwen2_moe", true, true}, {"qwen3_moe", true, true}, {"qwen3_moe_every", true, false},
+    {"olmoe", true, true},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, TENSORS = 128, MOST = HPC_TEST_FAMILY_MOST };
 
@@ -128,7 +131,7 @@ static void logits_agree(const variant *v, const char *path, const char *what)
     for (int64_t k = 0; k < rows; k++) /* rows rise */
         memmove(all + k * vocab, all + (int64_t)row[k] * vocab, (size_t)vocab * sizeof *all);
     double apart = hpc_test_distance(all, want, rows * vocab, 0);
-    print_message("%-8s %-10s %.1e\n", v->name, what, apart);
+    print_message("%-15s %-10s %.1e\n", v->name, what, apart);
     assert_true(apart <= BOUND);
     hpc_test_model_close(&m);
 }
@@ -278,7 +281,7 @@ static void serve(const variant *v, const char *path)
     for (; row[used] < 29; used++)
         memmove(all + used * vocab, all + (int64_t)row[used] * vocab, (size_t)vocab * sizeof *all);
     double apart = hpc_test_distance(all, want, used * vocab, 0);
-    print_message("%-8s %-10s %.1e\n", v->name, "inference", apart);
+    print_message("%-15s %-10s %.1e\n", v->name, "inference", apart);
     assert_true(used == 5 && apart <= BOUND);
     hpc_weights_close(w);
     hpc_exec_close(e);

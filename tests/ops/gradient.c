@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/support/gradient.h"
+#include "tests/support/graphs.h"
 
 enum { T = 11, H = 10 };
 
@@ -356,6 +357,95 @@ static void losses(void **state)
         }
 }
 
+/* ---- graphs ------------------------------------------------------------------------------- */
+
+enum { VERTICES = 7, SOURCES = 5, EDGES = 26 };
+
+static hpc_graph graph_of(hpc_test_case *c)
+{
+    hpc_test_graph g;
+    hpc_test_graph_make(&g, VERTICES, SOURCES, EDGES, 2);
+    hpc_type edges = test_type(HPC_I32, EDGES);
+    return (hpc_graph){hpc_test_indices(c, test_type(HPC_I32, VERTICES + 1), g.start),
+                       hpc_test_indices(c, edges, g.index),
+                       hpc_test_indices(c, test_type(HPC_I32, SOURCES + 1), g.back_start),
+                       hpc_test_indices(c, edges, g.back_index),
+                       hpc_test_indices(c, edges, g.back_edge)};
+}
+
+/* heads 0: one weight for each edge; -1: none. */
+static void graph_reductions(void **state)
+{
+    for (int kind = HPC_GRAPH_SUM; kind <= HPC_GRAPH_MEAN; kind++)
+        for (int heads = -1; heads < 3; heads++)
+            for (int trainable = 0; trainable < 2; trainable++) {
+                if (kind == HPC_GRAPH_MAX && heads >= 0) continue;
+                hpc_test_case c;
+                hpc_test_case_begin(&c, state, "graph_reduce %d heads %d, state %d", kind, heads,
+                                    trainable);
+                hpc_graph g = graph_of(&c);
+                hpc_value x = trainable ? hpc_test_state(&c, REAL(SOURCES, 6), 1, true)
+                                        : hpc_test_input(&c, REAL(SOURCES, 6), 1);
+                hpc_value w = HPC_NONE;
+                if (heads == 0) w = hpc_test_input(&c, REAL(EDGES), 1);
+                if (heads > 0) w = hpc_test_input(&c, REAL(EDGES, heads), 1);
+                want(&c, hpc_graph_reduce(c.p, HPC_NEW, x, w, &g, (hpc_graph_kind)kind));
+                hpc_test_gradient_check(&c);
+            }
+}
+
+static void segment_reductions(void **state)
+{
+    for (int kind = HPC_GRAPH_SUM; kind <= HPC_GRAPH_MEAN; kind++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "segments %d", kind);
+        hpc_graph g = hpc_graph_of_segments(graph_of(&c).start);
+        hpc_value x = hpc_test_input(&c, REAL(EDGES, 3), 1);
+        want(&c, hpc_graph_reduce(c.p, HPC_NEW, x, HPC_NONE, &g, (hpc_graph_kind)kind));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+/* Attention of GAT and of transformers: scores of edges, softmax, weighted sums. */
+static void graph_attentions(void **state)
+{
+    for (int dot = 0; dot < 2; dot++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "attention over edges, dot %d", dot);
+        hpc_graph g = graph_of(&c);
+        hpc_value x = hpc_test_input(&c, REAL(SOURCES, 6), 1);
+        hpc_value a = hpc_test_input(&c, REAL(VERTICES, dot ? 6 : 2), 1);
+        hpc_value b = hpc_test_input(&c, REAL(SOURCES, dot ? 6 : 2), 1);
+        hpc_value score = dot ? hpc_graph_dot(c.p, a, b, &g, 2) : hpc_graph_add(c.p, a, b, &g);
+        hpc_value w = hpc_graph_softmax(c.p, hpc_activate(c.p, score, HPC_TANH), g.start, NULL);
+        want(&c, hpc_graph_scale(c.p, hpc_graph_reduce(c.p, HPC_NEW, x, w, &g, HPC_GRAPH_SUM),
+                                 g.start, 0.5));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+/* The lse has no gradient, and neither do sources without the transposed graph. */
+static void graphs_without_gradients(void **state)
+{
+    for (int what = 0; what < 2; what++) {
+        hpc_test_case c;
+        hpc_value lse;
+        hpc_test_case_begin(&c, state, "graph without gradient %d", what);
+        hpc_graph g = graph_of(&c);
+        g.back_start = g.back_index = g.back_edge = HPC_NONE;
+        hpc_value x = hpc_test_input(&c, REAL(SOURCES, 6), 1);
+        if (what) {
+            hpc_graph_softmax(c.p, hpc_test_input(&c, REAL(EDGES, 2), 1), g.start, &lse);
+            want(&c, lse);
+        } else {
+            want(&c, hpc_graph_reduce(c.p, HPC_NEW, x, HPC_NONE, &g, HPC_GRAPH_SUM));
+        }
+        test_fails(hpc_test_differentiate_fails(&c), HPC_E_UNSUPPORTED,
+                   what ? "through the lse of a softmax over edges" : "the transposed graph");
+        hpc_test_case_free(&c);
+    }
+}
+
 /* ---- collectives and messages, on one rank -------------------------------------------------- */
 
 static void collectives(void **state)
@@ -420,6 +510,10 @@ int main(void)
         cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(routed),
         cmocka_unit_test(losses),
+        cmocka_unit_test(graph_reductions),
+        cmocka_unit_test(segment_reductions),
+        cmocka_unit_test(graph_attentions),
+        cmocka_unit_test(graphs_without_gradients),
         cmocka_unit_test(collectives),
         cmocka_unit_test(messages),
         cmocka_unit_test(broadcast_has_no_gradient),

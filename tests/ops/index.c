@@ -37,9 +37,10 @@ static void gathers(void **state)
     static const struct {
         hpc_dtype d;
         int64_t cols;
-    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F16, COLS},
-                 {HPC_F32, 1},    {HPC_Q8_0, 320},  {HPC_Q4_0, 320},
-                 {HPC_Q4_K, 512}, {HPC_Q5_K, 512},  {HPC_Q6_K, 512}};
+    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F16, COLS},   {HPC_F32, 1},
+                 {HPC_Q8_0, 320}, {HPC_Q4_0, 320},  {HPC_Q4_K, 512},   {HPC_Q5_K, 512},
+                 {HPC_Q6_K, 512}, {HPC_Q4_1, 320},  {HPC_Q5_0, 320},   {HPC_Q5_1, 320},
+                 {HPC_Q2_K, 512}, {HPC_Q3_K, 512},  {HPC_IQ4_NL, 320}, {HPC_IQ4_XS, 512}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (int ragged = 0; ragged < 2; ragged++) {
             hpc_test_case c;
@@ -56,9 +57,10 @@ static void gathers_from_panels(void **state)
     static const struct {
         hpc_dtype d;
         int64_t cols;
-    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F32, 1},
-                 {HPC_F16, 300},  {HPC_Q8_0, 320},  {HPC_Q4_0, 320},
-                 {HPC_Q4_K, 512}, {HPC_Q5_K, 512},  {HPC_Q6_K, 512}};
+    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F32, 1},      {HPC_F16, 300},
+                 {HPC_Q8_0, 320}, {HPC_Q4_0, 320},  {HPC_Q4_K, 512},   {HPC_Q5_K, 512},
+                 {HPC_Q6_K, 512}, {HPC_Q4_1, 320},  {HPC_Q5_0, 320},   {HPC_Q5_1, 320},
+                 {HPC_Q2_K, 512}, {HPC_Q3_K, 512},  {HPC_IQ4_NL, 320}, {HPC_IQ4_XS, 512}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (int ragged = 0; ragged < 2; ragged++) {
             hpc_test_case c;
@@ -140,7 +142,7 @@ static void parts_of_tables(void **state)
         hpc_test_want(&c, operand[0], HPC_TEST_EXACT);
         hpc_value x = hpc_test_input(&c, test_type(widths[w].b, N, COLS), 1);
         hpc_value y = hpc_test_state(&c, test_type(widths[w].a, ROWS, COLS), 1, false);
-        hpc_value to[] = {y, x, at};
+        hpc_value to[] = {y, x, at, HPC_NONE};
         hpc_emit(c.p, &hpc_op_scatter, to, &(hpc_scatter_attr){.first = FIRST});
         hpc_scatter_attr *attr = c.p->segment[0].insn[c.p->segment[0].insn_n - 1].attr;
         attr->rows = ALL; /* as sharding does */

@@ -110,8 +110,9 @@ static void scales(void **state)
 
 static void copies(void **state)
 {
-    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0, HPC_Q4_0,
-                                     HPC_Q4_K, HPC_Q5_K, HPC_Q6_K, HPC_I32,  HPC_I64};
+    static const hpc_dtype from[] = {HPC_F32,  HPC_BF16,   HPC_F16,    HPC_Q8_0, HPC_Q4_0, HPC_Q4_K,
+                                     HPC_Q5_K, HPC_Q6_K,   HPC_Q4_1,   HPC_Q5_0, HPC_Q5_1, HPC_Q2_K,
+                                     HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS, HPC_I32,  HPC_I64};
     static const hpc_dtype to[] = {HPC_F32, HPC_BF16, HPC_F16};
     for (size_t f = 0; f < sizeof from / sizeof *from; f++)
         for (size_t k = 0; k <= sizeof to / sizeof *to; k++) {

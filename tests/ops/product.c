@@ -189,7 +189,9 @@ static void epilogues(void **state)
 
 static void quantised_weights(void **state)
 {
-    static const hpc_dtype formats[] = {HPC_F16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype formats[] = {HPC_F16,  HPC_Q8_0,   HPC_Q4_0,  HPC_Q4_K, HPC_Q5_K,
+                                        HPC_Q6_K, HPC_Q4_1,   HPC_Q5_0,  HPC_Q5_1, HPC_Q2_K,
+                                        HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         for (int w = 0; w < 2; w++)
             for (int b = SINGLE; b <= BATCHED; b += BATCHED) {

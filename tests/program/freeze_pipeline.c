@@ -120,8 +120,12 @@ static int run_stage(hpc_link *world, void *user)
     for (int k = 0; k < WEIGHTS; k++)
         if (s.w[k] >= 0) hpc_test_feed(e, 0, s.w[k], (uint32_t)k, 0.2);
     make_tasks(task);
-    rc = hpc_schedule_run(e, size == 1 ? HPC_IN_ORDER : HPC_ON_ARRIVAL, task, 3 * M, feed, &s,
-                          rank == 1 ? j->order : NULL);
+    rc = hpc_schedule_run(e, &(hpc_schedule){.kind = size == 1 ? HPC_IN_ORDER : HPC_ON_ARRIVAL,
+                                             .task = task,
+                                             .task_n = 3 * M,
+                                             .before = feed,
+                                             .user = &s,
+                                             .order = rank == 1 ? j->order : NULL});
     for (int k = 0; k < WEIGHTS && rc == HPC_OK; k++)
         if (s.w[k] >= 0) {
             hpc_value g = p->value[s.w[k]].grad;

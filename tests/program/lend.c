@@ -132,7 +132,7 @@ static void what_cannot_be_lent_is_named(void **state)
     bad = w, bad.bytes -= 4;
     refuses(&l, bad, HPC_E_SHAPE, "(w) is f32[48,64], 12288 bytes; 12284 were lent");
     bad = w, bad.data = l.there + 1;
-    refuses(&l, bad, HPC_E_ARG, "not aligned to 64 bytes");
+    refuses(&l, bad, HPC_E_ARG, "not aligned to 32 bytes");
     bad.data = NULL;
     refuses(&l, bad, HPC_E_ARG, "not aligned");
     two[1] = w;

@@ -156,7 +156,7 @@ static void sums_become_partial(void **s)
     hpc_gather(p, REAL(p, 9, 4), INDEX(p, 6));
     labelled(p, "AZ VZ A");
     hpc_scatter(p, HPC_NEW, REAL(p, 6, 4), INDEX(p, 6), (hpc_scatter_attr){.rows = 9});
-    labelled(p, "VZ AZ A");
+    labelled(p, "VZ AZ A -");
     hpc_route(p, INDEX(p, 6), 2, 3, NULL);
     labelled(p, "ec e t");
     hpc_value index = INDEX(p, 6), picked = hpc_pick(p, HPC_NEW, x, index, x);

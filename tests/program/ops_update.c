@@ -198,8 +198,9 @@ static void int8_refuses(void **s)
     hpc_matmul(p, REAL(p, 3, 32), hpc_pack(p, Q4(p, 5, 32)), row);
     refuses(p, HPC_E_SHAPE, "b is q4_0[5,32]/panel16: packed blocks are multiplied as int8 alone");
     p = begin();
-    hpc_matmul(p, REAL(p, 3, 32), Q4(p, 5, 32), bytes);
-    refuses(p, HPC_E_SHAPE, "b is q4_0[5,32]: int8 takes a block format in panels alone");
+    makes(p, hpc_matmul(p, REAL(p, 3, 32), Q4(p, 5, 32), bytes), "f32[3,5]");
+    hpc_matmul(p, REAL(p, 3, 32), REAL(p, 5, 32), bytes);
+    refuses(p, HPC_E_SHAPE, "b is f32[5,32]: int8 takes a block format alone");
     p = begin();
     hpc_matmul(p, REAL(p, 32, 3), hpc_pack(p, Q4(p, 5, 32)), turned);
     refuses(p, HPC_E_ARG, "int8 goes with neither trans_a nor symmetric nor halves");

@@ -160,12 +160,13 @@ static void a_stuck_schedule_is_named(void **state)
     hpc_exec *e;
     test_ok(hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.slots = 2}));
     const hpc_task circle[] = {{.slot = 0, .after = {1, -1}}, {.slot = 1, .after = {0, -1}}};
-    test_fails(hpc_schedule_run(e, HPC_ON_ARRIVAL, circle, 2, NULL, NULL, NULL), HPC_E_STATE,
+    hpc_schedule s = {.kind = HPC_ON_ARRIVAL, .task = circle, .task_n = 2};
+    test_fails(hpc_schedule_run(e, &s), HPC_E_STATE,
                "task 0 (segment forward[0], slot 0) can never start");
-    test_fails(hpc_schedule_run(e, HPC_IN_ORDER, circle, 2, NULL, NULL, NULL), HPC_E_STATE,
-               "task 0 cannot run");
+    s.kind = HPC_IN_ORDER;
+    test_fails(hpc_schedule_run(e, &s), HPC_E_STATE, "task 0 cannot run");
     const hpc_task bad[] = {{.slot = 2, .after = {-1, -1}}};
-    test_fails(hpc_schedule_run(e, HPC_IN_ORDER, bad, 1, NULL, NULL, NULL), HPC_E_ARG, "task 0");
+    test_fails(hpc_schedule_run(e, &(hpc_schedule){.task = bad, .task_n = 1}), HPC_E_ARG, "task 0");
     hpc_exec_close(e);
     hpc_device_close(d);
     hpc_program_free(p);

@@ -109,7 +109,7 @@ void hpc_test_model_close(hpc_test_model *m)
 
 int64_t hpc_test_model_tensor_n(const hpc_model_tensor *t)
 {
-    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    return hpc_model_tensor_n(t);
 }
 
 void hpc_test_model_draw(hpc_test_model *m, uint32_t seed, double scale)

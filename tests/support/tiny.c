@@ -8,7 +8,7 @@
 
 static int first_values(float *out, const hpc_model_tensor *t, void *user)
 {
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    int64_t n = hpc_model_tensor_n(t);
     (void)user;
     hpc_model_init(out, t, 0, n, 5);
     for (int64_t k = 0; t->role == HPC_ROLE_MATRIX && k < n; k++) out[k] *= 8;

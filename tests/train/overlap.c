@@ -413,7 +413,7 @@ static double alive(hpc_parallel q, int recompute, int layers)
     hpc_model_config c = shape();
     hpc_step_memory m;
     emit(&v, (const int[HPC_AXIS_N]){0}, true);
-    test_ok(hpc_step_memory_of(&m, v.p, &v.io, &c, NULL));
+    test_ok(hpc_step_memory_of(&m, v.p, &v.io, &c, NULL, 1));
     hpc_program_free(v.p);
     return m.activations;
 }

@@ -74,7 +74,7 @@ static int run_rank(hpc_link *world, void *user)
     assert_true(r.sent > 0);
     assert_int_equal(hpc_simulation_sent(&s), r.sent);
     compare_traffic(&s, o.grid);
-    test_ok(hpc_step_memory_of(&m, t->p, &t->io, &o.model, t->device));
+    test_ok(hpc_step_memory_of(&m, t->p, &t->io, &o.model, t->device, 1));
     hpc_trainer_plan plan = hpc_trainer_about(t);
     assert_true(m.all == (double)hpc_trainer_peak(t));
     assert_true(m.parameters == plan.parameter_bytes && m.gradients == plan.gradient_bytes);

@@ -62,6 +62,21 @@ static int cpu_fence(hpc_device *d)
     return 0;
 }
 
+static int cpu_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
+{
+    (void)d, (void)q;
+    memset(p, byte, bytes);
+    return 0;
+}
+
+/* Products read panels, and block formats as integers. */
+static hpc_layout cpu_layout(const hpc_device *d, hpc_weight_role role, hpc_dtype t)
+{
+    (void)d;
+    if (role == HPC_WEIGHT_TABLE) return (hpc_layout){.pack = HPC_PLAIN};
+    return (hpc_layout){.pack = HPC_PANEL16, .int8 = hpc_dtype_get(t)->quantised};
+}
+
 const hpc_backend hpc_backend_cpu = {
     .name = "cpu",
     .host_memory = true,
@@ -72,4 +87,6 @@ const hpc_backend hpc_backend_cpu = {
     .release = cpu_release,
     .fence = cpu_fence,
     .copy = cpu_copy,
+    .fill = cpu_fill,
+    .layout = cpu_layout,
 };

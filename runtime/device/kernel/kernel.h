@@ -1,9 +1,10 @@
 /*
- * kernel.h: interface of backends and kernels: the arguments of every op (those of optimizers are
- * in update.h), the typed table of selectors, and the backend's entries.
+ * kernel.h: interface of kernels: the arguments of every op (those of optimizers are in update.h,
+ * of indexed rows in part.h, of graphs in graph.h, of experts in expert.h) and the typed table of
+ * selectors. The entries of a backend are in backend.h.
  *
- * To add a backend, fill one hpc_backend and one hpc_kernels, and list it in device/open.c. To add
- * a kernel, write a selector that accepts the arguments it supports, and enter it in the table.
+ * To add a kernel, write a selector that accepts the arguments it supports, and enter it in the
+ * table.
  *
  * Rules for all kernels. Arguments begin with their tensors, outputs first, in the order of the
  * op's signature. Absent optional operands have data == NULL and rank -1. Outputs are overwritten
@@ -12,13 +13,17 @@
  * Sums use at least f32. Their order does not depend on the number of workers nor, for products, on
  * the number of rows. Intermediate factors (attention weights, gradients of logits) may be rounded
  * to bf16 if the operands are bf16. Index operands are i32. Kernels allocate nothing, block only at
- * the launch's barrier, and return 0 or a negative code with the error recorded.
+ * the launch's barrier, and return 0 or a negative code with the error recorded. Failures that
+ * depend on data, such as an index past its table, are faults (fault.h).
  */
 #ifndef HPC_KERNEL_H
 #define HPC_KERNEL_H
 
 #include "runtime/device/cpu/plan.h"
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/expert.h"
+#include "runtime/device/kernel/fault.h"
+#include "runtime/device/kernel/graph.h"
 #include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
 
@@ -32,7 +37,11 @@ typedef struct hpc_launch {
     void *workspace;      /* plan.workspace bytes, shared by the workers */
     hpc_cpu_launch cpu;   /* of kernels that run on the host */
     void *stream;         /* of the others */
+    hpc_fault *fault;     /* where kernels note faults; NULL: hpc_kernel_fault records an error */
 } hpc_launch;
+/* What a kernel on the host returns for a fault: its code. With a record, the first fault is noted
+ * there, and no error is recorded. */
+int hpc_kernel_fault(const hpc_launch *l, const hpc_fault *f);
 
 typedef int hpc_kernel(const hpc_launch *l, const void *args);
 
@@ -57,8 +66,8 @@ typedef enum hpc_act {
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
  * i8 requires i8; then y is i32, the unscaled sums. halves: f32 operands are rounded to bf16.
- * int8 (b is a block format in PANEL16): rows of a are rounded to integers of magnitude up to 127
- * with one scale for every 32 of k, and the product is computed in integers.
+ * int8 (b is a block format; required for it in PANEL16): rows of a are rounded to integers of
+ * magnitude up to 127 with one scale for every 32 of k, and the product is computed in integers.
  * symmetric: y [m,m] and residual count below the diagonal only; y above it is the mirror image,
  * which halves the work of products that are symmetric by construction. It excludes act, pre, bias
  * and ragged extents other than the batch. */
@@ -161,22 +170,6 @@ typedef struct hpc_pack_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_pack_arg
 typedef struct hpc_fill_attr { double value; } hpc_fill_attr; /* any unquantised dtype */
 typedef struct hpc_fill_args { hpc_tensor y; hpc_fill_attr attr; } hpc_fill_args;
 
-/* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
- * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
-typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } hpc_gather_args;
-/* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
- * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */
-typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
-typedef struct hpc_scatter_attr { int mode; int64_t rows, first; } hpc_scatter_attr;
-typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr; } hpc_scatter_args;
-/* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
- * group [T], negative: none. More than cap for one group fails. */
-typedef struct hpc_route_attr { int64_t groups, cap; } hpc_route_attr;
-typedef struct hpc_route_args {
-    hpc_tensor index, count, group;
-    hpc_route_attr attr;
-} hpc_route_args;
-
 /* x seen as [rows,cols]: OVER_ALL to a scalar, OVER_ROWS to [cols], OVER_COLS to [rows...].
  * FINITE gives i32 1 or 0 (OVER_ALL). f32 results of SUM, SUMSQ are summed in f64 by chunks
  * (over rows: in f32 at least). y ACC for SUM and SUMSQ. Empty: 0 (MAX: -inf). */
@@ -213,6 +206,10 @@ typedef struct hpc_kernels {
     int (*gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
     int (*scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
     int (*route)(hpc_plan *p, int workers, const hpc_route_args *a);
+    int (*gate)(hpc_plan *p, int workers, const hpc_gate_args *a);
+    int (*gate_grad)(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
+    int (*dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a);
+    int (*grouped)(hpc_plan *p, int workers, const hpc_grouped_args *a);
     int (*pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
     int (*spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
@@ -226,6 +223,12 @@ typedef struct hpc_kernels {
     int (*tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
     int (*bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
     int (*eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+    int (*graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+    int (*graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+    int (*graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+    int (*graph_scale)(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+    int (*graph_softmax)(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+    int (*graph_softmax_grad)(hpc_plan *p, int workers, const hpc_graph_softmax_grad_args *a);
 } hpc_kernels;
 
 /* ---- signatures: what the op table tells a device about arguments ---------- */
@@ -252,47 +255,6 @@ static inline hpc_tensor *hpc_args_operand(void *args, int k)
 {
     return (hpc_tensor *)args + k;
 }
-
-/* ---- backends -------------------------------------------------------------- */
-/* Where a kernel was launched from, for errors and the mock's reports. */
-typedef struct hpc_origin {
-    const char *segment;
-    int insn;
-} hpc_origin;
-
-/* Entries below `copy` are NULL when host_memory: then the executor calls kernels on
- * the device's pool itself. Launch copies what it needs of args (its layout is signature's). */
-typedef struct hpc_backend {
-    const char *name;
-    bool host_memory, zeroed; /* zeroed: memory comes as zeros */
-    int (*open)(hpc_device **out, const hpc_device_options *o);
-    void (*close)(hpc_device *d);
-    int (*alloc)(void **out, hpc_device *d, size_t bytes);
-    void (*release)(hpc_device *d, void *p);
-    int (*fence)(hpc_device *d);
-    int (*copy)(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
-                hpc_direction way);
-    /* guard: device scalar; the kernel runs where it is not 0. NULL: always. */
-    int (*launch)(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_signature *s,
-                  const void *args, void *workspace, const int32_t *guard, hpc_origin at);
-    int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
-    int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q waits for it */
-    void *(*stream)(hpc_device *d, hpc_queue q); /* for links that issue transfers in it; or NULL */
-    /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
-    int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
-} hpc_backend;
-
-/* What every backend's device begins with; backends embed it first. */
-struct hpc_device {
-    const hpc_backend *backend;
-    const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */
-    const hpc_kernels *reference; /* used if any operand is f64; NULL: none */
-    hpc_pool *pool;
-    hpc_device_info info;        /* allocations are counted in device/open.c */
-    hpc_cpu_traits cpu;          /* info.cpu */
-    struct hpc_allocation *live; /* kept by open.c as well; zeroed by the backend's open */
-    int64_t live_n, live_cap;
-};
 
 #ifdef __cplusplus
 }

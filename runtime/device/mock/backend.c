@@ -7,6 +7,8 @@
 
 #include "runtime/device/mock/priv.h"
 
+enum { MOCK_CPU, MOCK_GPU, MOCK_N }; /* devices, by what they answer */
+
 static mock *mock_of(hpc_device *d)
 {
     return (mock *)d;
@@ -68,6 +70,7 @@ static int mock_open(hpc_device **out, const hpc_device_options *o)
     TRY(hpc_cpu_kernels_find(&m->base.kernels, &m->base.info.isa, o->isa));
     m->base.cpu = hpc_cpu_traits_read(m->base.info.isa);
     m->base.info.cpu = &m->base.cpu;
+    if (o->index == MOCK_GPU) m->base.info.activations = HPC_BF16;
     *out = &m->base;
     m = NULL;
 out:
@@ -189,6 +192,8 @@ static int mock_record(hpc_device *d, hpc_queue q, int *event_out)
 {
     mock *m = mock_of(d);
     int rc = HPC_OK;
+    if (m->recycle) m->event_n = 0;
+    m->recycle = false;
     TRY(hpc_grow(&m->event, &m->event_cap, m->event_n + 1, sizeof *m->event));
     event *e = &m->event[m->event_n];
     memcpy(e->clock, m->queue[q].clock, sizeof e->clock);
@@ -207,6 +212,51 @@ static int mock_wait(hpc_device *d, hpc_queue q, int event_in)
     for (int o = 0; o < HPC_QUEUE_N; o++)
         if (e->clock[o] > m->queue[q].clock[o]) m->queue[q].clock[o] = e->clock[o];
     return hpc_mock_push(m, q, &(command){.kind = COMMAND_WAIT, .event = event_in});
+}
+
+/* Other commands may have run by then, but only those before the event are ordered. */
+static int mock_sync(hpc_device *d, int event_in)
+{
+    mock *m = mock_of(d);
+    const event *e = &m->event[event_in];
+    hpc_mock_drain(m);
+    for (int q = 0; q < HPC_QUEUE_N; q++)
+        for (int o = 0; o < HPC_QUEUE_N; o++)
+            if (e->clock[o] > m->queue[q].clock[o]) m->queue[q].clock[o] = e->clock[o];
+    return HPC_OK;
+}
+
+static int mock_elapsed(hpc_device *d, int from, int to, int64_t *ns)
+{
+    const mock *m = mock_of(d);
+    *ns = m->event[to].at - m->event[from].at;
+    return HPC_OK;
+}
+
+static int mock_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
+{
+    mock *m = mock_of(d);
+    m->queue[q].number++;
+    int rc = hpc_mock_check_write(m, q, p, bytes, ANY_VALUE, "filled memory");
+    if (rc < 0) return note(m, rc);
+    return hpc_mock_push(
+        m, q,
+        &(command){.kind = COMMAND_FILL, .dst = hpc_mock_host(m, p), .byte = byte, .bytes = bytes});
+}
+
+static hpc_layout mock_layout(const hpc_device *d, hpc_weight_role role, hpc_dtype t)
+{
+    if (d->info.index == MOCK_CPU) return hpc_backend_cpu.layout(d, role, t);
+    return (hpc_layout){.pack = HPC_PLAIN};
+}
+
+static int mock_list(hpc_device_entry *out, int most)
+{
+    static const hpc_device_entry all[MOCK_N] = {
+        {"mock", true, "the CPU, with the memory rules and the queues of a GPU; for tests"},
+        {"mock:1", true, "the same, with the weight layouts and the bf16 activations of a GPU"}};
+    for (int k = 0; k < MOCK_N && k < most; k++) out[k] = all[k];
+    return MOCK_N < most ? (int)MOCK_N : most;
 }
 
 static void *mock_stream_of(hpc_device *d, hpc_queue q)
@@ -252,4 +302,10 @@ const hpc_backend hpc_backend_mock = {
     .wait = mock_wait,
     .stream = mock_stream_of,
     .wrote = mock_wrote,
+    .sync = mock_sync,
+    .elapsed = mock_elapsed,
+    .fill = mock_fill,
+    .poisoned = true,
+    .layout = mock_layout,
+    .list = mock_list,
 };

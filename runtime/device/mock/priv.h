@@ -33,6 +33,7 @@ typedef struct block { /* one allocation */
 typedef enum command_kind {
     COMMAND_LAUNCH,
     COMMAND_COPY,
+    COMMAND_FILL,
     COMMAND_TRANSFER, /* of a link */
     COMMAND_RECORD,
     COMMAND_WAIT
@@ -46,7 +47,8 @@ typedef struct command {
     const int32_t *guard;
     hpc_origin at;
     int event;
-    void *dst; /* COPY: already translated */
+    int byte;  /* FILL */
+    void *dst; /* COPY, FILL: already translated */
     const void *src;
     size_t bytes;
     int (*transfer)(void *user);
@@ -64,6 +66,7 @@ typedef struct queue {
 typedef struct event {
     int64_t clock[HPC_QUEUE_N];
     bool reached;
+    int64_t at; /* hpc_clock_ns, when it was reached */
 } event;
 
 typedef struct mock mock;
@@ -80,12 +83,14 @@ struct mock {
     queue queue[HPC_QUEUE_N];
     event *event;
     int64_t event_n, event_cap;
+    bool recycle;  /* a fence has passed: the next event is number 0 */
     uint8_t *args; /* copies, for commands waiting */
     int64_t args_n, args_cap;
     hpc_barrier alone;
     void *own; /* what kernels have for themselves; the most that one asked for */
     size_t own_bytes;
     hpc_error fault; /* the first */
+    hpc_fault noted; /* by kernels, in the device's record */
 };
 
 /* The block that holds [p, p+bytes), or NULL. */
@@ -117,5 +122,6 @@ int hpc_mock_transfer(mock_stream *s, const mock_transfer *list, int n, int (*ru
 /* queue.c */
 int hpc_mock_push(mock *m, hpc_queue q, const command *c);
 int hpc_mock_run(mock *m);
+void hpc_mock_drain(mock *m); /* runs all commands; a fault is kept for the fence */
 
 #endif

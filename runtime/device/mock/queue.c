@@ -31,7 +31,8 @@ static int run_launch(mock *m, const command *c)
     hpc_launch l = {.worker = 0,
                     .workers = 1,
                     .barrier = &m->alone,
-                    .workspace = hpc_mock_host(m, c->workspace)};
+                    .workspace = hpc_mock_host(m, c->workspace),
+                    .fault = &m->noted};
     const int32_t *guard = hpc_mock_host(m, c->guard);
     if (guard && *guard == 0) return HPC_OK;
     size_t coop = (c->plan.cpu.coop_bytes + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
@@ -40,8 +41,13 @@ static int run_launch(mock *m, const command *c)
     l.cpu = (hpc_cpu_launch){.traits = c->plan.cpu.traits,
                              .worker = (char *)m->own + 2 * coop,
                              .coop = {m->own, (char *)m->own + coop}};
+    bool before = m->noted.kind != HPC_FAULT_NONE;
     rc = c->plan.run(&l, m->args + c->args);
-    return rc < 0 ? hpc_error_where("%s #%d", c->at.segment, c->at.insn) : HPC_OK;
+    if (rc >= 0) return HPC_OK;
+    if (m->noted.kind == HPC_FAULT_NONE || hpc_error_get()->code < 0)
+        return hpc_error_where("%s #%d", c->at.segment, c->at.insn);
+    if (!before) m->noted.at.segment = c->at.segment, m->noted.at.insn = c->at.insn;
+    return HPC_OK; /* as on a GPU, where later commands run */
 }
 
 static int run_command(mock *m, const command *c)
@@ -50,7 +56,11 @@ static int run_command(mock *m, const command *c)
     case COMMAND_LAUNCH: return run_launch(m, c);
     case COMMAND_TRANSFER: return c->transfer(c->user);
     case COMMAND_COPY: memmove(c->dst, c->src, c->bytes); return HPC_OK;
-    case COMMAND_RECORD: m->event[c->event].reached = true; return HPC_OK;
+    case COMMAND_FILL: memset(c->dst, c->byte, c->bytes); return HPC_OK;
+    case COMMAND_RECORD:
+        m->event[c->event].reached = true;
+        m->event[c->event].at = hpc_clock_ns();
+        return HPC_OK;
     default: return HPC_OK;
     }
 }
@@ -70,7 +80,7 @@ static bool drain(mock *m, queue *u)
 }
 
 /* The last queue first: the compute queue, which most things wait for, is the latest. */
-int hpc_mock_run(mock *m)
+void hpc_mock_drain(mock *m)
 {
     bool moved = true;
     while (moved) {
@@ -82,9 +92,25 @@ int hpc_mock_run(mock *m)
                    m->queue[q].n); /* an event is recorded before it is waited for */
         m->queue[q].n = m->queue[q].at = 0;
     }
-    m->event_n = 0;
     m->args_n = 0;
+}
+
+/* A fence turns the record of faults into an error. */
+static void report_noted(mock *m)
+{
+    if (m->noted.kind == HPC_FAULT_NONE) return;
+    hpc_fault_fail(&m->noted);
+    hpc_error_where("%s #%d", m->noted.at.segment, m->noted.at.insn);
+    hpc_mock_fault(m);
+    m->noted = (hpc_fault){0};
+}
+
+int hpc_mock_run(mock *m)
+{
+    hpc_mock_drain(m);
+    m->recycle = true;
     hpc_mock_forget_order(m);
+    report_noted(m);
     if (m->fault.code == HPC_OK) return HPC_OK;
     hpc_error_clear();
     int rc = hpc_error_adopt(&m->fault);

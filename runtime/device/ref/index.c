@@ -92,7 +92,7 @@ static int scatter_run(const hpc_launch *l, const void *args)
     if (rc < 0) return rc;
     share_rows(&lo, &hi, &g->y, l);
     for (int64_t r = lo; r < hi; r++) {
-        for (int64_t c = 0; c < cols; c++) {
+        for (int64_t c = 0; c < cols && hpc_ref_element_live(&g->y, r * cols); c++) {
             bool any;
             double v = scattered(g, r, c, &any);
             if (g->attr.mode == HPC_SCATTER_ADD) {

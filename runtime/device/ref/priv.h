@@ -96,6 +96,12 @@ int hpc_ref_head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_ar
 int hpc_ref_gather(hpc_plan *p, int workers, const hpc_gather_args *a);
 int hpc_ref_scatter(hpc_plan *p, int workers, const hpc_scatter_args *a);
 int hpc_ref_route(hpc_plan *p, int workers, const hpc_route_args *a);
+/* expert.c */
+int hpc_ref_gate(hpc_plan *p, int workers, const hpc_gate_args *a);
+int hpc_ref_gate_grad(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
+int hpc_ref_dispatch(hpc_plan *p, int workers, const hpc_dispatch_args *a);
+/* product.c */
+int hpc_ref_grouped(hpc_plan *p, int workers, const hpc_grouped_args *a);
 /* pick.c */
 int hpc_ref_pick(hpc_plan *p, int workers, const hpc_pick_args *a);
 int hpc_ref_spread(hpc_plan *p, int workers, const hpc_spread_args *a);
@@ -114,5 +120,12 @@ int hpc_ref_tile(hpc_plan *p, int workers, const hpc_tile_args *a);
 int hpc_ref_bundle(hpc_plan *p, int workers, const hpc_bundle_args *a);
 /* eigh.c */
 int hpc_ref_eigh(hpc_plan *p, int workers, const hpc_eigh_args *a);
+/* graph.c */
+int hpc_ref_graph_edge(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+int hpc_ref_graph_merge(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+int hpc_ref_graph_reduce(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+int hpc_ref_graph_scale(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+int hpc_ref_graph_softmax(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+int hpc_ref_graph_softmax_grad(hpc_plan *p, int workers, const hpc_graph_softmax_grad_args *a);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * product.c: the matrix product, and packing for it.
+ * product.c: the matrix product, alone and for groups of rows, and packing for it.
  */
 #include "runtime/device/ref/priv.h"
 
@@ -133,6 +133,72 @@ int hpc_ref_matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
     }
     return ref_plan(p, matmul_run, "ref_matmul");
 }
+
+/* ---- groups of rows ------------------------------------------------------------ */
+
+/* The matrices of group e as a product on their own. */
+static hpc_matmul_args group_of(const hpc_grouped_args *g, int64_t e)
+{
+    int64_t first = hpc_ref_index(&g->start, e), n = hpc_ref_index(&g->start, e + 1) - first;
+    hpc_matmul_args m = {.y = g->y,
+                         .pre = {.rank = -1},
+                         .a = g->a,
+                         .b = g->b,
+                         .bias = {.rank = -1},
+                         .residual = {.rank = -1},
+                         .attr = {.trans_a = g->attr.sum, .trans_b = g->attr.trans_b, .alpha = 1}};
+    hpc_tensor *by_row[] = {&m.a, g->attr.sum ? &m.b : &m.y};
+    for (int k = 0; k < 2; k++) {
+        size_t bytes = hpc_dtype_get((hpc_dtype)by_row[k]->dtype)->block_bytes;
+        by_row[k]->data = (char *)by_row[k]->data + (size_t)(first * by_row[k]->extent[1]) * bytes;
+        by_row[k]->extent[0] = n;
+        by_row[k]->ragged = -1;
+    }
+    return m;
+}
+
+/* Element (i,j) of group e: element r of y. */
+static double group_element(const hpc_grouped_args *g, const hpc_matmul_args *m, int64_t e,
+                            int64_t i, int64_t j)
+{
+    hpc_matmul_args one = *m;
+    double sum;
+    if (!g->attr.sum) { /* dots() takes entry 0 of a, and the group's of b */
+        int64_t n = extent_from_end(&g->b, 2), k = extent_from_end(&g->b, 1);
+        const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)g->b.dtype);
+        if (g->b.pack == HPC_PANEL16) n = (n + 15) / 16 * 16;
+        one.b.data = (char *)one.b.data + (size_t)(e * n * k / info->block) * info->block_bytes;
+        one.b.rank = 2;
+        one.b.extent[0] = g->b.extent[1];
+        one.b.extent[1] = k;
+    }
+    dots(&sum, &one, 0, i, j, 1, g->attr.sum ? m->a.extent[0] : m->a.extent[1]);
+    return sum;
+}
+
+static int grouped_run(const hpc_launch *l, const void *args)
+{
+    const hpc_grouped_args *g = args;
+    int64_t groups = g->start.extent[0] - 1, n = extent_from_end(&g->y, 1), row = 0;
+    for (int64_t e = 0; e < groups; e++) {
+        hpc_matmul_args m = group_of(g, e);
+        int64_t rows = g->attr.sum ? g->a.extent[1] : m.a.extent[0], lo, hi;
+        hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
+        for (int64_t i = lo; i < hi; i++)
+            for (int64_t j = 0; j < n; j++)
+                hpc_ref_put(&g->y, (row + i) * n + j, group_element(g, &m, e, i, j));
+        row += rows;
+    }
+    return 0;
+}
+
+int hpc_ref_grouped(hpc_plan *p, int workers, const hpc_grouped_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, grouped_run, "ref_grouped");
+}
+
+/* ---- packing ------------------------------------------------------------------- */
 
 static int pack_blocks_run(const hpc_launch *l, const void *args)
 {

@@ -52,8 +52,8 @@ static int gather_backward(hpc_diff *d, const hpc_insn *i)
     hpc_scatter_attr at = {.mode = HPC_SCATTER_ADD, .rows = hpc_op_rows(&t)};
     hpc_value y = t.rank == 2 && t.ragged < 0 ? hpc_diff_target(d, x) : HPC_NEW;
     hpc_value g = hpc_scatter(p, y, dy, i->operand[GATHER_INDEX], at);
-    if (t.ragged >= 0) g = hpc_view_ragged(p, g, t.ragged, t.count);
     if (t.rank > 2) g = hpc_view(p, g, t.rank, t.extent);
+    if (t.ragged >= 0) g = hpc_view_ragged(p, g, t.ragged, t.count);
     hpc_op_give(d, x, g);
     return HPC_OK;
 }
@@ -117,7 +117,7 @@ hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index)
 
 /* ---- scatter --------------------------------------------------------------- */
 
-enum { SCATTER_Y, SCATTER_X, SCATTER_INDEX, SCATTER_N };
+enum { SCATTER_Y, SCATTER_X, SCATTER_INDEX, SCATTER_ROWS, SCATTER_N };
 
 static const char *const scatter_names[] = {
     [HPC_SCATTER_ADD] = "add", [HPC_SCATTER_SET] = "set", NULL};
@@ -140,9 +140,14 @@ static int check_scatter_y(const hpc_insn *i, hpc_type *type)
             return hpc_fail(HPC_E_ARG, "rows is %lld; a new y needs its number of rows",
                             (long long)at->rows);
         int64_t extent[2] = {at->rows, hpc_op_cols(x)};
-        type[SCATTER_Y] = hpc_type_of((hpc_dtype)x->dtype, 2, extent);
+        hpc_type y_type = hpc_type_of((hpc_dtype)x->dtype, 2, extent);
+        if (i->operand[SCATTER_ROWS] >= 0)
+            y_type = hpc_type_ragged(y_type, 0, HPC_COUNT_OF(SCATTER_ROWS));
+        type[SCATTER_Y] = y_type;
         return HPC_OK;
     }
+    if (i->operand[SCATTER_ROWS] >= 0)
+        return hpc_fail(HPC_E_ARG, "rows is of a new y only, and y is state");
     int rc = hpc_op_expect(i, type, SCATTER_Y, HPC_OP_REAL, 2, HPC_RANK_MAX);
     if (rc < 0) return rc;
     if (hpc_op_cols(y) != hpc_op_cols(x) || y->ragged >= 0)
@@ -166,6 +171,7 @@ static int scatter_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type
     hpc_type want = rows_by(&type[SCATTER_INDEX], hpc_op_cols(x), (hpc_dtype)x->dtype);
     if (!hpc_type_same_shape(x, &want))
         return hpc_misfit(i, type, SCATTER_X, SCATTER_INDEX, "each row needs its index");
+    TRY(hpc_op_expect(i, type, SCATTER_ROWS, HPC_OP_INDEX, 0, 0));
     TRY(check_scatter_y(i, type));
 out:
     return rc;
@@ -223,7 +229,10 @@ const hpc_op hpc_op_scatter = {
     .sig = {.name = "scatter",
             .operand_n = SCATTER_N,
             .attr_bytes = sizeof(hpc_scatter_attr),
-            .operand = {{"y", HPC_ACC}, {"x", HPC_IN}, {"index", HPC_IN}}},
+            .operand = {{"y", HPC_ACC},
+                        {"x", HPC_IN},
+                        {"index", HPC_IN},
+                        {"rows", HPC_IN | HPC_OPTIONAL}}},
     .field = scatter_field,
     .comm = -1,
     .shape = scatter_shape,
@@ -237,7 +246,16 @@ const hpc_op hpc_op_scatter = {
 hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
                       hpc_scatter_attr attr)
 {
-    hpc_value operand[SCATTER_N] = {y, x, index};
+    hpc_value operand[SCATTER_N] = {y, x, index, HPC_NONE};
+    return hpc_emit(p, &hpc_op_scatter, operand, &attr);
+}
+
+hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like)
+{
+    if (like < 0) return HPC_NONE;
+    const hpc_type *t = &p->value[like].type;
+    hpc_value operand[SCATTER_N] = {HPC_NEW, x, index, t->ragged == 0 ? t->count : HPC_NONE};
+    hpc_scatter_attr attr = {.mode = HPC_SCATTER_ADD, .rows = t->extent[0]};
     return hpc_emit(p, &hpc_op_scatter, operand, &attr);
 }
 

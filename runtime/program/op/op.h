@@ -83,10 +83,13 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_soft, hpc_op_dropout,
     hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather,
-    hpc_op_scatter, hpc_op_route, hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd,
-    hpc_op_adamw, hpc_op_adam, hpc_op_apply, hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile,
-    hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter,
-    hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+    hpc_op_scatter, hpc_op_route, hpc_op_gate, hpc_op_gate_grad, hpc_op_dispatch, hpc_op_grouped,
+    hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_apply,
+    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
+    hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
+    hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
+    hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 
 /* All of x with other extents; or rows [row, row + extent[0]) of x, other extents unchanged. */
 typedef struct hpc_view_attr {
@@ -146,7 +149,23 @@ hpc_value hpc_fill(hpc_program *p, hpc_value state, double value);
 hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index);
 hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
                       hpc_scatter_attr attr);
+/* Sums of rows, in a new value with the rows of `like`, of which the number may be run-time. */
+hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
+/* Operands and results of a gate; bias, anneal, step and base may be HPC_NONE. wants_prob: also
+ * prob and lse, for auxiliary losses. attr.scale 0 means 1. Returns the weights. */
+typedef struct hpc_gate_io {
+    hpc_value logits, bias, anneal, step, base;
+    bool wants_prob;
+    hpc_value expert, prob, lse; /* out */
+} hpc_gate_io;
+hpc_value hpc_gate(hpc_program *p, hpc_gate_io *io, hpc_gate_attr attr);
+typedef struct hpc_dispatched {
+    hpc_value slot, token, group, start, dropped, load;
+} hpc_dispatched;
+hpc_dispatched hpc_dispatch(hpc_program *p, hpc_value expert, hpc_dispatch_attr attr);
+hpc_value hpc_grouped(hpc_program *p, hpc_value y, hpc_value a, hpc_value b, hpc_value start,
+                      hpc_grouped_attr attr);
 /* pick: the elements of x that `index` names, into y or a new value. spread: the reverse, into
  * state y or a new [m,n] of zeros. Both use the split of `like`, which may be y or x. */
 hpc_value hpc_pick(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
@@ -175,6 +194,28 @@ hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n);
 hpc_value hpc_bundle(hpc_program *p, const hpc_value *x, int n, int64_t parts);
 /* Eigendecomposition: returns the vectors; *values: the eigenvalues. */
 hpc_value hpc_eigh(hpc_program *p, hpc_value x, hpc_value *values);
+/* A graph: i32 values (device/kernel/graph.h). Without back_*, no gradient passes to rows of
+ * sources. index is HPC_NONE for segments of rows that need no gather. */
+typedef struct hpc_graph {
+    hpc_value start, index, back_start, back_index, back_edge;
+} hpc_graph;
+hpc_graph hpc_graph_of_segments(hpc_value start);
+/* Gather, weight and reduce in one pass that stores nothing for each edge. w may be HPC_NONE. A
+ * mean is a sum, then hpc_graph_scale by degree^-1. */
+hpc_value hpc_graph_reduce(hpc_program *p, hpc_value y, hpc_value x, hpc_value w,
+                           const hpc_graph *g, hpc_graph_kind kind);
+/* Maxima into state y and arg, which keep what is larger. No gradient passes to sources. */
+hpc_value hpc_graph_reduce_max(hpc_program *p, hpc_value y, hpc_value arg, hpc_value x,
+                               const hpc_graph *g);
+/* For each edge, a[v] + b[source], either optional; and a[v] . b[source] for each head. */
+hpc_value hpc_graph_add(hpc_program *p, hpc_value a, hpc_value b, const hpc_graph *g);
+hpc_value hpc_graph_dot(hpc_program *p, hpc_value a, hpc_value b, const hpc_graph *g,
+                        int64_t heads);
+/* x [E,H]. No gradient passes to *lse [V,H] (may be NULL). */
+hpc_value hpc_graph_softmax(hpc_program *p, hpc_value x, hpc_value start, hpc_value *lse);
+hpc_value hpc_graph_scale(hpc_program *p, hpc_value x, hpc_value start, double power);
+/* (y, lse), which is state, becomes the average over both sets. No gradient passes. */
+void hpc_graph_merge(hpc_program *p, hpc_value y, hpc_value lse, hpc_value x, hpc_value more);
 /* Collectives over `axes`; gather and scatter along dimension 0. */
 hpc_value hpc_all_reduce(hpc_program *p, hpc_value x, hpc_axes axes, hpc_comm_reduce reduce);
 hpc_value hpc_all_gather(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);

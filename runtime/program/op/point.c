@@ -218,10 +218,11 @@ hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, doub
 enum { COPY_Y, COPY_X, COPY_N };
 
 static const char *const dtype_names[] = {
-    [HPC_F32] = "f32",   [HPC_BF16] = "bf16", [HPC_F16] = "f16",   [HPC_F64] = "f64",
-    [HPC_I32] = "i32",   [HPC_I64] = "i64",   [HPC_I8] = "i8",     [HPC_Q8_0] = "q8_0",
-    [HPC_Q4_0] = "q4_0", [HPC_Q4_K] = "q4_K", [HPC_Q5_K] = "q5_K", [HPC_Q6_K] = "q6_K",
-    [HPC_DTYPE_N] = NULL};
+    [HPC_F32] = "f32",   [HPC_BF16] = "bf16",     [HPC_F16] = "f16",       [HPC_F64] = "f64",
+    [HPC_I32] = "i32",   [HPC_I64] = "i64",       [HPC_I8] = "i8",         [HPC_Q8_0] = "q8_0",
+    [HPC_Q4_0] = "q4_0", [HPC_Q4_K] = "q4_K",     [HPC_Q5_K] = "q5_K",     [HPC_Q6_K] = "q6_K",
+    [HPC_Q4_1] = "q4_1", [HPC_Q5_0] = "q5_0",     [HPC_Q5_1] = "q5_1",     [HPC_Q2_K] = "q2_K",
+    [HPC_Q3_K] = "q3_K", [HPC_IQ4_NL] = "iq4_nl", [HPC_IQ4_XS] = "iq4_xs", [HPC_DTYPE_N] = NULL};
 
 static const hpc_field copy_field[] = {
     {"dtype", HPC_FIELD_NAME, offsetof(hpc_copy_attr, dtype), dtype_names, true},

@@ -46,16 +46,16 @@ static int check_attr(const hpc_matmul_attr *at)
     return HPC_OK;
 }
 
-/* Packed block formats are multiplied as integers, and nothing else is. */
+/* Packed block formats are multiplied as integers; plain ones may be. */
 static int check_int8(const hpc_insn *i, const hpc_type *type)
 {
     const hpc_matmul_attr *at = i->attr;
     const hpc_type *b = &type[MATMUL_B];
-    bool blocks = hpc_dtype_get((hpc_dtype)b->dtype)->quantised && b->pack == HPC_PANEL16;
-    if (blocks && !at->int8)
+    bool blocks = hpc_dtype_get((hpc_dtype)b->dtype)->quantised;
+    if (blocks && b->pack != HPC_PLAIN && !at->int8)
         return hpc_misfit(i, type, MATMUL_B, -1, "packed blocks are multiplied as int8 alone");
     if (at->int8 && !blocks)
-        return hpc_misfit(i, type, MATMUL_B, -1, "int8 takes a block format in panels alone");
+        return hpc_misfit(i, type, MATMUL_B, -1, "int8 takes a block format alone");
     if (at->int8 && (at->trans_a || at->symmetric || at->halves))
         return hpc_fail(HPC_E_ARG, "int8 goes with neither trans_a nor symmetric nor halves");
     return HPC_OK;

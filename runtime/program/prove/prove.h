@@ -45,6 +45,20 @@ int hpc_prove_order(hpc_proof *out, const hpc_prove *w);
  * HPC_E_STATE as above; HPC_E_UNSUPPORTED: an instruction without a rule, such as a message. */
 int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v);
 
+/* The stages of a pipeline, cut by hpc_stage from one program. */
+typedef struct hpc_prove_stages {
+    const hpc_program *whole;          /* before hpc_stage */
+    const hpc_program *const *program; /* [ranks]: by coordinate on the pipe axis */
+    int ranks, chunks;
+    int forward, backward; /* the divided segments of `whole` */
+    const int *moved;      /* as from hpc_stage */
+} hpc_prove_stages;
+/* Proves that each instruction runs on every stage that holds what it writes, that each stage has
+ * what it reads, and that each message is sent once and received once, as the same value.
+ * out->moves: messages of a microbatch. HPC_E_STATE as above. The order of messages between
+ * microbatches is that of tasks: train/plan.h. */
+int hpc_prove_stages_of(hpc_proof *out, const hpc_prove_stages *w);
+
 #ifdef __cplusplus
 }
 #endif

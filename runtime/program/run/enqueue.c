@@ -12,14 +12,20 @@ static int launch(hpc_run *r, const step *s)
     hpc_space space = e->place.workspace_space[r->segment];
     size_t base = space == HPC_SPACE_SLOT ? (size_t)r->slot * e->place.bytes[space] : 0;
     const int32_t *guard = s->guard >= 0 ? hpc_exec_data(e, r->slot, s->guard) : NULL;
-    hpc_origin at = {.segment = g->name, .insn = s->insn};
-    return hpc_device_backend(e->device)->launch(
-        e->device, (hpc_queue)s->queue, &e->segment[r->segment].plan[s->insn], &i->op->sig,
-        e->args + (size_t)r->slot * e->args_bytes + s->args, e->memory[space] + base + s->workspace,
-        guard, at);
+    hpc_origin at = {.segment = g->name, .insn = s->insn, .op = i->op->sig.name};
+    hpc_queue q = (hpc_queue)s->queue;
+    int rc;
+    TRY(hpc_profile_begin(e, q));
+    TRY(hpc_device_backend(e->device)->launch(e->device, q, &e->segment[r->segment].plan[s->insn],
+                                              &i->op->sig,
+                                              e->args + (size_t)r->slot * e->args_bytes + s->args,
+                                              e->memory[space] + base + s->workspace, guard, at));
+    TRY(hpc_profile_end(e, q, r->segment, s->insn));
+out:
+    return rc;
 }
 
-static int join(hpc_exec *e, hpc_queue queue, hpc_queue from)
+int hpc_queue_join(hpc_exec *e, hpc_queue queue, hpc_queue from)
 {
     const hpc_backend *b = hpc_device_backend(e->device);
     int event = 0, rc;
@@ -34,8 +40,10 @@ out:
 static int join_all(hpc_exec *e)
 {
     int rc = HPC_OK;
-    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++) TRY(join(e, HPC_COMPUTE, (hpc_queue)q));
-    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++) TRY(join(e, (hpc_queue)q, HPC_COMPUTE));
+    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++)
+        TRY(hpc_queue_join(e, HPC_COMPUTE, (hpc_queue)q));
+    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++)
+        TRY(hpc_queue_join(e, (hpc_queue)q, HPC_COMPUTE));
 out:
     return rc;
 }
@@ -50,7 +58,7 @@ static int start(hpc_run *r, const step *s)
         TRY(hpc_device_copy(e->device, (hpc_queue)s->queue, &open,
                             hpc_exec_data(e, r->slot, s->guard), sizeof open, HPC_TO_HOST));
         TRY(hpc_transfers_fence(e));
-        TRY(hpc_device_fence(e->device));
+        TRY(hpc_profile_fence(e));
     }
     TRY(open ? hpc_transfer_start(e, r->slot, s->transfer)
              : hpc_transfer_skip(e, r->slot, s->transfer));
@@ -62,7 +70,7 @@ static int do_step(hpc_run *r, const step *s, bool block, bool *done)
 {
     switch (s->kind) {
     case STEP_KERNEL: return launch(r, s);
-    case STEP_JOIN: return join(r->exec, (hpc_queue)s->queue, (hpc_queue)s->from);
+    case STEP_JOIN: return hpc_queue_join(r->exec, (hpc_queue)s->queue, (hpc_queue)s->from);
     case STEP_START: return start(r, s);
     case STEP_WAIT: return hpc_transfer_finish(r->exec, r->slot, s->transfer, block, done);
     default: return HPC_OK;

@@ -21,9 +21,10 @@ static int check_one(const hpc_exec *e, const hpc_lent *l)
     if (l->bytes != hpc_type_bytes(&v->type))
         return hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, %zu bytes; %zu were lent", l->state, name,
                         hpc_type_text(text, &v->type), hpc_type_bytes(&v->type), l->bytes);
-    if (!l->data || (uintptr_t)l->data % HPC_ALIGN)
+    int align = v->type.pack == HPC_PLAIN ? 32 : HPC_ALIGN; /* GGUF aligns to 32 */
+    if (!l->data || (uintptr_t)l->data % (uintptr_t)align)
         return hpc_fail(HPC_E_ARG, "%%%d (%s): the lent memory is not aligned to %d bytes",
-                        l->state, name, HPC_ALIGN);
+                        l->state, name, align);
     if (e->lent[l->state]) return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent twice", l->state, name);
     return HPC_OK;
 }

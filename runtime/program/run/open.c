@@ -121,7 +121,7 @@ out:
     return rc;
 }
 
-int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d)
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d, int slots)
 {
     bool host = hpc_device_about(d).host_memory;
     hpc_exec e = {.p = p,
@@ -129,29 +129,9 @@ int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_d
                   .arena = a,
                   .host = host,
                   .workers = host ? hpc_pool_n(hpc_device_pool(d)) : 1,
-                  .slots = 1};
+                  .slots = slots};
     int rc = select_and_place(&e);
     if (rc >= 0) *out = e.place;
-    return rc;
-}
-
-/* State starts as zeros. If requested, other memory starts as NaNs, to expose reads of undefined
- * values. */
-static int set_memory(hpc_exec *e, hpc_space s, size_t bytes, int byte)
-{
-    enum { CHUNK = 1 << 20 };
-    int rc = HPC_OK;
-    size_t chunk = bytes < CHUNK ? bytes : CHUNK;
-    void *host = hpc_alloc(chunk ? chunk : 1, 1);
-    if (!host) return HPC_E_NOMEM;
-    memset(host, byte, chunk);
-    for (size_t at = 0; at < bytes; at += chunk) {
-        size_t n = bytes - at < chunk ? bytes - at : chunk;
-        TRY(hpc_device_copy(e->device, HPC_COMPUTE, e->memory[s] + at, host, n, HPC_TO_DEVICE));
-    }
-    TRY(hpc_device_fence(e->device));
-out:
-    hpc_free(host);
     return rc;
 }
 
@@ -163,8 +143,11 @@ static int tell_written(hpc_exec *e, hpc_value v, int slot)
                     hpc_type_bytes(&e->p->value[v].type), hpc_exec_id(e, v));
 }
 
+/* State starts as zeros. If requested, other memory starts as NaNs, to expose reads of undefined
+ * values. */
 static int allocate(hpc_exec *e, const hpc_exec_options *o)
 {
+    const hpc_backend *b = hpc_device_backend(e->device);
     int rc = HPC_OK;
     for (int s = 0; s < HPC_SPACE_N; s++) {
         size_t bytes = e->place.bytes[s] * (s == HPC_SPACE_SLOT ? (size_t)e->slots : 1);
@@ -172,9 +155,9 @@ static int allocate(hpc_exec *e, const hpc_exec_options *o)
         TRY(hpc_device_alloc(&memory, e->device, bytes ? bytes : HPC_ALIGN));
         e->memory[s] = memory;
         bool state = s == HPC_SPACE_STATE;
-        if (state && !hpc_device_backend(e->device)->zeroed)
-            TRY(set_memory(e, HPC_SPACE_STATE, bytes, 0));
-        if (!state && o->poison && e->host) TRY(set_memory(e, (hpc_space)s, bytes, 0xff));
+        if (state && !b->zeroed) TRY(hpc_device_fill(e->device, HPC_COMPUTE, memory, 0, bytes));
+        if (!state && o->poison && !b->poisoned)
+            TRY(hpc_device_fill(e->device, HPC_COMPUTE, memory, 0xff, bytes));
     }
     for (int64_t v = 0; v < e->p->value_n; v++)
         if (e->p->value[v].kind == HPC_VALUE_STATE) TRY(tell_written(e, (hpc_value)v, 0));
@@ -220,16 +203,6 @@ static void count(hpc_exec *e, int s)
     }
 }
 
-static int open_profile(hpc_exec *e)
-{
-    for (int s = 0; s < e->p->segment_n; s++) {
-        size_t n = (size_t)e->p->segment[s].insn_n + 1;
-        e->segment[s].ns = hpc_arena_alloc(e->arena, n, sizeof *e->segment[s].ns);
-        if (!e->segment[s].ns) return HPC_E_NOMEM;
-    }
-    return HPC_OK;
-}
-
 static int open_events(hpc_exec *e, int64_t n)
 {
     e->event = hpc_arena_alloc(e->arena, (size_t)n + 1, sizeof *e->event);
@@ -250,9 +223,10 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
         TRY(hpc_steps_make(e, s));
         count(e, s);
     }
-    if (o->profile && e->host) TRY(open_profile(e));
+    if (o->profile) TRY(hpc_profile_open(e));
     if (o->dry) goto out;
     if (o->events > 0) TRY(open_events(e, o->events));
+    TRY(hpc_stage_open(e));
     TRY(allocate(e, o));
     TRY(resolve(e));
 out:
@@ -307,6 +281,7 @@ void hpc_exec_close(hpc_exec *e)
     for (int s = 0; s < HPC_SPACE_N; s++)
         if (e->memory[s]) hpc_device_free(e->device, e->memory[s]);
     for (int s = 0; e->segment && s < e->p->segment_n; s++) hpc_free(e->segment[s].step);
+    hpc_stage_close(e);
     if (e->self) hpc_link_close(e->self);
     hpc_free(e->args);
     hpc_free(e->microbatch);

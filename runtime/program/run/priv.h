@@ -7,6 +7,7 @@
 #ifndef HPC_RUN_PRIV_H
 #define HPC_RUN_PRIV_H
 
+#include "runtime/device/kernel/backend.h"
 #include "runtime/program/priv.h"
 #include "runtime/program/run/run.h"
 
@@ -45,6 +46,7 @@ typedef struct flight { /* a transfer of one slot */
     void *send_stage, *recv_stage; /* host copies, where the device's memory is not the host's */
     int64_t since;                 /* hpc_clock_ns, when it was started */
     bool pending;                  /* started, and not yet done and copied to the device */
+    bool posted;                   /* a receive that was started before its segment */
 } flight;
 
 typedef struct plan_segment {
@@ -54,6 +56,23 @@ typedef struct plan_segment {
     int64_t *ns;    /* by instruction; NULL: not profiled */
     hpc_exec_stats stats;
 } plan_segment;
+
+enum { STAGE_N = 2, STAGE_PIECES = 4 };
+typedef struct stage { /* a ring of pieces (stage.c) */
+    void *memory;      /* [STAGE_PIECES * piece_bytes], of hpc_device_host_alloc */
+    size_t piece_bytes;
+    hpc_queue queue;
+    int piece; /* that is filled, `used` bytes so far */
+    size_t used;
+    int event[STAGE_PIECES]; /* after which a busy piece is free */
+    bool busy[STAGE_PIECES];
+    int64_t fence_n; /* of the device, when it was last used */
+} stage;
+
+typedef struct timing { /* a kernel between two events */
+    int from, to, segment;
+    int32_t insn;
+} timing;
 
 struct hpc_exec {
     const hpc_program *p;
@@ -80,8 +99,11 @@ struct hpc_exec {
     int issuing_n;
     hpc_event *event;
     int64_t event_n, event_cap;
-    int64_t exposed_ns;
+    int64_t exposed_ns, idle_ns;
     int *microbatch; /* by slot */
+    stage stage[STAGE_N];
+    timing *timed; /* since the last fence; NULL: no profile, or one by the clock */
+    int64_t timed_n, timed_cap, timed_fence;
     hpc_barrier barrier;
 };
 
@@ -107,6 +129,12 @@ static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
     return &e->flight[(int64_t)slot * e->transfer_n + t];
 }
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k);
+/* Starts the receives of a segment before it runs, into memory that nothing else uses from the end
+ * of the slot's previous segment on. Receives in streams and under guards start in their segment.
+ */
+int hpc_transfers_post(hpc_exec *e, int segment, int slot);
+/* *done: the posted receives of the segment have landed. */
+int hpc_transfers_landed(hpc_exec *e, int segment, int slot, bool *done);
 /* Replaces a start whose guard is 0: does not change the receive buffer. */
 int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k);
 /* *done: landed. block: wait for it. */
@@ -125,6 +153,20 @@ int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_
 int hpc_transfers_flush(hpc_exec *e);
 /* Waits for the transfers in streams, which would make a fence hang if a rank has failed. */
 int hpc_transfers_fence(hpc_exec *e);
+
+/* stage.c: copies `data` to device memory that holds v, before runs that are enqueued later. */
+int hpc_stage_open(hpc_exec *e);
+void hpc_stage_close(hpc_exec *e);
+int hpc_stage_put(hpc_exec *e, hpc_value v, void *to, const void *data, size_t bytes);
+
+/* profile.c: begin and end enclose the launch of a kernel; without a profile they do nothing. */
+int hpc_profile_open(hpc_exec *e);
+int hpc_profile_begin(hpc_exec *e, hpc_queue q);
+int hpc_profile_end(hpc_exec *e, hpc_queue q, int segment, int32_t insn);
+int hpc_profile_fence(hpc_exec *e); /* hpc_device_fence, and collects the times before it */
+
+/* enqueue.c: `queue` waits for the present end of `from`. */
+int hpc_queue_join(hpc_exec *e, hpc_queue queue, hpc_queue from);
 
 /* Tells all ranks that this one failed, by the recorded error; returns rc. (run.c) */
 int hpc_exec_fail(const hpc_exec *e, int rc);

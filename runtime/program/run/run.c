@@ -58,21 +58,31 @@ int hpc_run_step(hpc_run *r)
 int hpc_exec_fence(hpc_exec *e)
 {
     int rc = hpc_transfers_fence(e);
-    if (rc >= 0) rc = hpc_device_fence(e->device);
+    if (rc >= 0) rc = hpc_profile_fence(e);
     return rc < 0 ? hpc_exec_fail(e, rc) : rc;
 }
 
-int hpc_exec_run(hpc_exec *e, int segment, int slot)
+static int run_segment(hpc_exec *e, int segment, int slot, bool fenced)
 {
     int64_t begin = e->event_n < e->event_cap ? hpc_clock_ns() : 0;
     hpc_run r;
     int rc = HPC_OK;
     TRY(hpc_run_begin(&r, e, segment, slot));
     TRY(advance(&r, true));
-    TRY(hpc_exec_fence(e));
+    if (fenced) TRY(hpc_exec_fence(e));
     hpc_event_note(e, HPC_EVENT_SEGMENT, segment, HPC_NONE, begin);
 out:
     return rc;
+}
+
+int hpc_exec_run(hpc_exec *e, int segment, int slot)
+{
+    return run_segment(e, segment, slot, true);
+}
+
+int hpc_exec_enqueue(hpc_exec *e, int segment, int slot)
+{
+    return run_segment(e, segment, slot, false);
 }
 
 void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch)
@@ -86,12 +96,19 @@ static const char *value_name(const hpc_exec *e, hpc_value v)
     return e->p->value[v].name ? e->p->value[v].name : "temporary";
 }
 
-static int check_value(const hpc_exec *e, int slot, hpc_value v, size_t bytes)
+static int check_place(const hpc_exec *e, int slot, hpc_value v)
 {
     if (v < 0 || v >= e->p->value_n) return hpc_fail(HPC_E_ARG, "there is no value %d", v);
     if (slot < 0 || slot >= e->slots)
         return hpc_fail(HPC_E_ARG, "%%%d (%s): there is no slot %d (the executor has %d)", v,
                         value_name(e, v), slot, e->slots);
+    return HPC_OK;
+}
+
+static int check_value(const hpc_exec *e, int slot, hpc_value v, size_t bytes)
+{
+    int rc = check_place(e, slot, v);
+    if (rc < 0) return rc;
     size_t want = hpc_type_bytes(&e->p->value[v].type);
     char text[128];
     if (bytes != want)
@@ -100,35 +117,86 @@ static int check_value(const hpc_exec *e, int slot, hpc_value v, size_t bytes)
     return HPC_OK;
 }
 
-int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes)
+static int check_writable(const hpc_exec *e, hpc_value v)
 {
-    const hpc_backend *b = hpc_device_backend(e->device);
-    int rc = HPC_OK;
-    TRY(check_value(e, slot, v, bytes));
     if (e->p->value[v].kind == HPC_VALUE_TEMP)
         return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
+    if (e->p->value[v].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, v));
     if (e->lent && e->lent[v])
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent: it is only read", v, value_name(e, v));
-    void *to = hpc_exec_data(e, slot, v);
-    TRY(hpc_device_copy(e->device, HPC_COMPUTE, to, data, bytes, HPC_TO_DEVICE));
-    if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, to, bytes, hpc_exec_id(e, v)));
-    TRY(hpc_exec_fence(e));
+    return HPC_OK;
+}
+
+int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes)
+{
+    int rc = HPC_OK;
+    TRY(check_value(e, slot, v, bytes));
+    TRY(check_writable(e, v));
+    TRY(hpc_stage_put(e, v, hpc_exec_data(e, slot, v), data, bytes));
 out:
     return rc;
+}
+
+int hpc_exec_write_part(hpc_exec *e, int slot, hpc_value v, size_t at, const void *data,
+                        size_t bytes)
+{
+    int rc = HPC_OK;
+    TRY(check_place(e, slot, v));
+    TRY(check_writable(e, v));
+    size_t all = hpc_type_bytes(&e->p->value[v].type);
+    if (at > all || bytes > all - at)
+        TRY(hpc_fail(HPC_E_SHAPE, "%%%d (%s) has %zu bytes; %zu at %zu were given", v,
+                     value_name(e, v), all, bytes, at));
+    TRY(hpc_stage_put(e, v, (uint8_t *)hpc_exec_data(e, slot, v) + at, data, bytes));
+out:
+    return rc;
+}
+
+/* The first `bytes` of a value. */
+static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
+{
+    int rc = HPC_OK;
+    hpc_value root = hpc_value_root(e->p, v);
+    if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
+        return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
+                        v);
+    if (e->p->value[root].absent)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, root));
+    TRY(hpc_transfers_flush(e));
+    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
+                        HPC_TO_HOST));
+out:
+    return rc;
+}
+
+int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
+{
+    int rc = check_value(e, slot, v, bytes);
+    return rc < 0 ? rc : fetch(e, slot, v, data, bytes);
 }
 
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
 {
     int rc = HPC_OK;
-    TRY(check_value(e, slot, v, bytes));
-    hpc_value root = hpc_value_root(e->p, v);
-    if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
-        return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
-                        v);
+    TRY(hpc_exec_fetch(e, slot, v, data, bytes));
     TRY(hpc_exec_fence(e));
-    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
-                        HPC_TO_HOST));
-    TRY(hpc_device_fence(e->device));
+out:
+    return rc;
+}
+
+int hpc_exec_read_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t rows)
+{
+    int rc = HPC_OK;
+    TRY(check_place(e, slot, v));
+    const hpc_type *t = &e->p->value[v].type;
+    char text[128];
+    if (t->rank < 1 || t->pack != HPC_PLAIN || rows < 0 || rows > t->extent[0])
+        TRY(hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, which does not have %lld rows", v,
+                     value_name(e, v), hpc_type_text(text, t), (long long)rows));
+    if (rows > 0)
+        TRY(fetch(e, slot, v, data, hpc_type_bytes(t) / (size_t)t->extent[0] * (size_t)rows));
+    TRY(hpc_exec_fence(e));
 out:
     return rc;
 }

@@ -12,8 +12,10 @@ int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_
                        int64_t begin)
 {
     bool exposed = kind == HPC_EVENT_START || kind == HPC_EVENT_PROGRESS || kind == HPC_EVENT_WAIT;
-    if (!exposed && e->event_n >= e->event_cap) return begin;
+    bool idle = kind == HPC_EVENT_IDLE;
+    if (!exposed && !idle && e->event_n >= e->event_cap) return begin;
     int64_t now = hpc_clock_ns();
+    if (idle) e->idle_ns += now - begin;
     if (exposed) e->exposed_ns += now - begin;
     if (e->event_n < e->event_cap)
         e->event[e->event_n++] = (hpc_event){begin, now, segment, insn, (uint8_t)kind};
@@ -44,6 +46,11 @@ void hpc_exec_events_end(hpc_exec *e)
 int64_t hpc_exec_exposed(const hpc_exec *e)
 {
     return e->exposed_ns;
+}
+
+int64_t hpc_exec_idle(const hpc_exec *e)
+{
+    return e->idle_ns;
 }
 
 /* ---- writing ------------------------------------------------------------------- */
@@ -99,6 +106,8 @@ static void name_of(char out[96], const hpc_exec *e, const hpc_event *v)
         snprintf(out, 96, "step %d", v->insn);
     else if (v->kind == HPC_EVENT_SEGMENT)
         snprintf(out, 96, "%s", e->p->segment[v->segment].name);
+    else if (v->kind == HPC_EVENT_IDLE)
+        snprintf(out, 96, "bubble before %s", e->p->segment[v->segment].name);
     else
         snprintf(out, 96, "%s%s",
                  v->kind == HPC_EVENT_KERNEL || v->kind == HPC_EVENT_TRANSFER ? ""
@@ -147,7 +156,7 @@ static void put_event(hpc_buf *out, const hpc_exec *e, const hpc_event *v, int r
     hpc_json_put_int(&w, "tid", lane_of(e, v));
     hpc_json_put_real(&w, "ts", (double)(begin - zero) * 1e-3);
     hpc_json_put_real(&w, "dur", (double)(v->end - begin) * 1e-3);
-    if (v->kind > HPC_EVENT_SEGMENT) put_args(&w, e, v);
+    if (v->insn >= 0 && v->kind > HPC_EVENT_SEGMENT) put_args(&w, e, v);
     hpc_json_close(&w, '}');
 }
 

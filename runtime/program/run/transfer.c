@@ -194,6 +194,10 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
     hpc_comm c = t->comm;
     int64_t begin = hpc_clock_ns();
     int rc = HPC_OK;
+    if (f->posted) {
+        f->posted = false;
+        return HPC_OK;
+    }
     c.tag = (int)(e->microbatch[slot] * EDGES + t->edge);
     c.send = t->send >= 0 ? hpc_exec_data(e, slot, t->send) : NULL;
     c.recv = t->recv >= 0 ? hpc_exec_data(e, slot, t->recv) : NULL;
@@ -203,7 +207,7 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
         if (t->send >= 0) {
             TRY(hpc_device_copy(e->device, t->queue, f->send_stage, c.send, value_bytes(e, t->send),
                                 HPC_TO_HOST));
-            TRY(hpc_device_fence(e->device));
+            TRY(hpc_profile_fence(e));
         }
         c.send = f->send_stage;
         c.recv = f->recv_stage;
@@ -233,7 +237,7 @@ static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *
     TRY(hpc_device_copy(e->device, t->queue, hpc_exec_data(e, slot, t->recv), f->recv_stage,
                         value_bytes(e, t->recv), HPC_TO_DEVICE));
     TRY(tell_written(e, slot, t));
-    TRY(hpc_device_fence(e->device));
+    TRY(hpc_profile_fence(e));
 out:
     return rc;
 }
@@ -284,6 +288,40 @@ int hpc_transfers_progress(hpc_exec *e)
     return rc;
 }
 
+static bool is_posted_early(const hpc_exec *e, const transfer_plan *t, int segment)
+{
+    return t->segment == segment && t->comm.kind == HPC_RECV && !t->stream &&
+           e->p->segment[segment].insn[t->insn].tags.guard < 0;
+}
+
+int hpc_transfers_post(hpc_exec *e, int segment, int slot)
+{
+    bool fenced = false;
+    for (int32_t k = 0; k < e->transfer_n; k++) {
+        if (!is_posted_early(e, &e->transfer[k], segment)) continue;
+        if (hpc_flight_of(e, slot, k)->posted) continue;
+        int rc = fenced ? HPC_OK : hpc_exec_fence(e); /* queues may still read the slot */
+        fenced = true;
+        if (rc >= 0) rc = hpc_transfer_start(e, slot, k);
+        if (rc < 0) return rc;
+        hpc_flight_of(e, slot, k)->posted = true;
+    }
+    return HPC_OK;
+}
+
+int hpc_transfers_landed(hpc_exec *e, int segment, int slot, bool *done)
+{
+    *done = true;
+    for (int32_t k = 0; k < e->transfer_n; k++) {
+        bool one = true;
+        if (e->transfer[k].segment != segment || !hpc_flight_of(e, slot, k)->posted) continue;
+        int rc = hpc_transfer_finish(e, slot, k, false, &one);
+        if (rc < 0) return rc;
+        *done = *done && one;
+    }
+    return HPC_OK;
+}
+
 int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done)
 {
     *done = true;
@@ -301,6 +339,7 @@ void hpc_transfers_end(hpc_exec *e, int slot)
 {
     for (int32_t k = 0; k < e->transfer_n; k++) {
         flight *f = hpc_flight_of(e, slot, k);
+        f->posted = false;
         if (!f->pending) continue;
         hpc_link_wait(&f->handle);
         land(e, slot, k);

@@ -90,7 +90,7 @@ void halves_made(int n, double *restrict y, const double *restrict x, int *restr
     for (int i = 0; i < n; i++) {
         idx[i] = i / 2;
     }
-    // loop halves_made.use: carried +2 +2 every value of idx is there twice
+    // loop halves_made.use: carried +2 +2 every value of idx is there twice ; violates(idx)
     for (int i = 0; i < n; i++) {
         y[idx[i]] = x[i];
     }

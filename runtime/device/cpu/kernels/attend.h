@@ -107,15 +107,16 @@ void HPC_WIDTH(cpu_attend_values)(float *o, int64_t dim, const float *weights, i
                                   attend_cache v, int64_t n, attend_ahead *next);
 
 /* HPC_E_SHAPE unless starts are non-decreasing and within the rows. */
-static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,
-                                     const char *op)
+static inline int attend_check_start(const hpc_launch *l, const hpc_tensor *start,
+                                     int64_t sequences, int64_t rows, const char *op)
 {
     const int32_t *at = start->data;
 
     for (int64_t s = 0; s < sequences; s++)
         if (at[s] < 0 || at[s + 1] < at[s] || at[s + 1] > rows)
-            return hpc_fail(HPC_E_SHAPE, "%s: sequence %lld has rows %d to %d of %lld", op,
-                            (long long)s, at[s], at[s + 1], (long long)rows);
+            return hpc_kernel_fault(l, &(hpc_fault){.kind = HPC_FAULT_START,
+                                                    .at.op = op,
+                                                    .number = {s, at[s], at[s + 1], rows}});
     return 0;
 }
 

@@ -100,19 +100,21 @@ static int64_t key_run(int64_t *row, const hpc_attention_args *a, const task *t,
     return least(page - within, end - j);
 }
 
-static int check_pages(const hpc_attention_args *a, const task *t)
+static int check_pages(const hpc_launch *l, const hpc_attention_args *a, const task *t)
 {
     int64_t page = a->k.extent[1], most = a->pages.extent[1];
     const int32_t *table = (const int32_t *)a->pages.data + t->sequence * most;
 
     if (t->keys < 0 || t->keys > page * most)
-        return hpc_fail(HPC_E_SHAPE, "attention: sequence %lld has %lld keys, its pages hold %lld",
-                        (long long)t->sequence, (long long)t->keys, (long long)(page * most));
+        return hpc_kernel_fault(l, &(hpc_fault){.kind = HPC_FAULT_KEYS,
+                                                .at.op = "attention",
+                                                .number = {t->sequence, t->keys, page * most}});
     for (int64_t p = 0; p * page < t->keys; p++)
         if (table[p] < 0 || table[p] >= a->k.extent[0])
-            return hpc_fail(HPC_E_SHAPE, "attention: page %lld of sequence %lld is %d, of %lld",
-                            (long long)p, (long long)t->sequence, table[p],
-                            (long long)a->k.extent[0]);
+            return hpc_kernel_fault(
+                l, &(hpc_fault){.kind = HPC_FAULT_PAGE,
+                                .at.op = "attention",
+                                .number = {p, t->sequence, table[p], a->k.extent[0]}});
     return 0;
 }
 
@@ -510,14 +512,14 @@ static int run(const hpc_launch *l, const void *args)
     scratch w = scratch_at(l->cpu.worker, &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
-    int rc = attend_check_start(&a->start, sequences, s.rows, "attention");
+    int rc = attend_check_start(l, &a->start, sequences, s.rows, "attention");
 
     for (int64_t i = 0; i < sequences && rc == 0; i++) {
         int64_t queries = start[i + 1] - start[i];
         task t = {.sequence = i, .queries = queries, .keys = queries, .row = start[i]};
         if (a->pages.data) {
             t.keys = ((const int32_t *)a->len.data)[i];
-            rc = check_pages(a, &t);
+            rc = check_pages(l, a, &t);
         }
         for (t.first = 0; t.first < queries && rc == 0; t.first += s.queries) {
             t.n = least(s.queries, queries - t.first);

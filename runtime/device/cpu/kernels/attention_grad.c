@@ -398,7 +398,7 @@ static int run(const hpc_launch *l, const void *args)
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
     bool plenty = sequences * s.key_heads >= 2 * (int64_t)l->workers;
-    int rc = attend_check_start(&a->start, sequences, s.rows, "attention_grad");
+    int rc = attend_check_start(l, &a->start, sequences, s.rows, "attention_grad");
 
     for (int64_t i = 0; i < sequences && rc == 0; i++) {
         block b = {.row = start[i], .all = start[i + 1] - start[i]};

@@ -15,14 +15,16 @@
 
 byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k)
 {
+    const format f = formats[b];
     bool narrow = false;
 
 #if defined(__AVX512VNNI__)
-    narrow = b != HPC_Q6_K || m == 1;
+    narrow = f.form != BYTES_SCALED || m == 1;
 #elif defined(__AVX2__)
-    narrow = b == HPC_Q4_0 || has_min(b) || m == 1;
+    narrow = f.top > 0 || m == 1;
 #endif
-    return (byte_rows){.m = m, .k = k, .zero = zero_of(b), .narrow = narrow};
+    return (byte_rows){
+        .m = m, .k = k, .half_sums = f.half_sums, .zero = zero_of(f), .narrow = narrow};
 }
 
 /* Rows of the tile that begins at row i. */
@@ -141,6 +143,17 @@ static void to_words(int32_t *restrict word, const int16_t *restrict q, bool nar
 #endif
 }
 
+/* The sums of both halves of a unit, as 16 bits. */
+static int32_t half_sums(const int16_t q[UNIT])
+{
+    int16_t sum[2] = {0};
+    int32_t both;
+
+    for (int i = 0; i < UNIT; i++) sum[i / (UNIT / 2)] += q[i];
+    memcpy(&both, sum, sizeof both);
+    return both;
+}
+
 /* Units lo .. hi-1, all of the same eight, of a row. */
 static void round_row(const byte_rows *to, int64_t row, const hpc_tensor *a, int64_t lo, int64_t hi)
 {
@@ -157,7 +170,9 @@ static void round_row(const byte_rows *to, int64_t row, const hpc_tensor *a, int
         int32_t sum = round_unit(whole, scale, load(buffer, a, (row * to->k) + u * UNIT, UNIT));
         to_words(word, whole, to->narrow);
         for (int64_t w = 0; w < words; w++) q[w * height] = word[w];
-        if (to->zero)
+        if (to->half_sums)
+            *zero = half_sums(whole);
+        else if (to->zero)
             *zero = -to->zero * sum;
         else
             *(float *)zero = (float)sum;
@@ -179,12 +194,21 @@ void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t 
 
 #if !defined(__AVX2__)
 
+/* Integer minima of column e times the sums of the halves of a unit. */
+static float half_min(const unpacked *b, int u, int e, const byte_tile *a, int at)
+{
+    const int16_t *min = b->half_min[u][e], *sum = (const int16_t *)a->sum + 2 * (size_t)at;
+
+    return (float)(min[0] * sum[0] + min[1] * sum[1]);
+}
+
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type)
 {
     (void)apart, (void)panels; /* one alone */
     if (a->first) memset(c, 0, (size_t)(a->height * COLS) * sizeof *c);
-    const int h = a->height, zero = zero_of(type);
+    const int h = a->height, zero = zero_of(formats[type]);
+    const bytes_form form = formats[type].form;
 
     for (int i = 0; i < h; i++, c += COLS)
         for (int u = 0; u < units; u++) {
@@ -197,7 +221,8 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
                     sum[e] += q[(p * COLS + e) * 2] * x[0] + q[(p * COLS + e) * 2 + 1] * x[1];
             for (int e = 0; e < COLS; e++) {
                 float v = b->scale[u][e] * (float)sum[e];
-                if (has_min(type)) v -= b->min[u][e] * ((const float *)a->sum)[u * h + i];
+                if (form == BYTES_MIN) v -= b->min[u][e] * ((const float *)a->sum)[u * h + i];
+                if (form == BYTES_HALF_MIN) v -= b->min[u][e] * half_min(b, u, e, a, u * h + i);
                 c[e] += a->scale[u * h + i] * v;
             }
         }

@@ -10,7 +10,8 @@
  *
  * with exact integer sums, added in f32 in ascending order of k. So the bits of an element depend
  * only on its row and column. If a format's integers have an offset, its contribution is subtracted
- * from the sum of products.
+ * from the sum of products. In q2_K and q3_K, both halves of a unit have scales of their own, which
+ * are integers and part of q, and in q2_K integer minima: min sum is an integer sum of two terms.
  */
 #ifndef HPC_CPU_BYTES_H
 #define HPC_CPU_BYTES_H
@@ -27,7 +28,7 @@ enum {
 #else
     BYTES_PANELS = 1,
 #endif
-    BYTES_SPARE = 9216 * BYTES_PANELS /* bytes per worker for unpacked units */
+    BYTES_SPARE = 10240 * BYTES_PANELS /* bytes per worker for unpacked units */
 };
 
 /* Rows of op(a), rounded, in the order in which tiles read them: BYTES_UNITS units of all rows,
@@ -36,8 +37,10 @@ enum {
 typedef struct byte_rows {
     void *q;      /* int8 if `narrow`, else int16 in another order */
     float *scale; /* of each unit */
-    void *sum; /* of each unit's q, as float; if `zero` is not 0, -zero times the sum, as int32 */
+    void *sum; /* of each unit's q, as float; if `zero` is not 0, -zero times the sum, as int32; if
+                * `half_sums`, the sums of its halves, as two int16 */
     int64_t m, k;
+    bool half_sums;
     int zero; /* offset of the unsigned integers of the other operand's format */
     bool narrow;
     bool fetch_far; /* prefetch further ahead, and to L2: on Intel */

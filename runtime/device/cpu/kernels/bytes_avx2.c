@@ -44,17 +44,16 @@ static inline __attribute__((always_inline)) void add16(__m256i *sum, __m256i x)
 /* What a tile's loops need to know when they are compiled: so many of a tile's rows, from row
  * `first` on. height: of the tile that they are in. */
 typedef struct part {
-    hpc_dtype type;
-    bool narrow;
+    format of;
     int rows, first, height;
 } part;
 
-/* Sums of 16 bits: of 2 products each, of at most 15 (or 31) by 127, 8 (or 4) times. */
+/* Sums of 16 bits: of 2 products each, of at most 15 (31, 45) by 127, 8 (4, 2) times. */
 static inline __attribute__((always_inline)) void dots_narrow(pair256 *sum, const uint8_t *q,
                                                               const uint8_t *a, const part p)
 {
     const __m256i ones = _mm256_set1_epi16(1);
-    const int times = p.type == HPC_Q5_K ? WORDS / 2 : WORDS;
+    const int times = INT16_MAX / (2 * 127 * p.of.top);
 
     for (int start = 0; start < WORDS; start += times) {
         pair256 s[BYTES_ROWS];
@@ -88,11 +87,21 @@ static inline __attribute__((always_inline)) void dots_wide(pair256 *sum, const 
     }
 }
 
+/* Integer minima of 8 columns times the sums of the halves of a unit. */
+static inline __attribute__((always_inline)) __m256 half_mins(const unpacked *b, int u, int h,
+                                                              const int32_t *sums)
+{
+    __m256i min = _mm256_loadu_si256((const __m256i *)b->half_min[u][8 * h]);
+
+    return _mm256_cvtepi32_ps(_mm256_madd_epi16(min, splat4(sums)));
+}
+
 /* Adds the units of b to rows of c [rows,16]. */
 static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, const part p)
 {
-    const int size = p.narrow ? 1 : 2;
+    const bool narrow = p.of.top > 0;
+    const int size = narrow ? 1 : 2;
     const uint8_t *q = a->q + p.first * 4;
 
     for (int u = 0; u < units; u++, q += UNIT * size * p.height) {
@@ -100,8 +109,8 @@ tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, c
         int at = u * p.height + p.first;
         for (int i = 0; i < p.rows; i++)
             sum[i][0] = sum[i][1] =
-                zero_of(p.type) ? splat4((const int32_t *)a->sum + at + i) : _mm256_setzero_si256();
-        if (p.narrow)
+                zero_of(p.of) ? splat4((const int32_t *)a->sum + at + i) : _mm256_setzero_si256();
+        if (narrow)
             dots_narrow(sum, b->q + u * UNIT * COLS, q, p);
         else
             dots_wide(sum, b->q + u * UNIT * COLS * 2, q, p);
@@ -110,9 +119,12 @@ tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, c
                 float *to = c + (p.first + i) * COLS + 8 * h;
                 __m256 x = _mm256_cvtepi32_ps(sum[i][h]), old = _mm256_loadu_ps(to);
                 x = _mm256_mul_ps(x, _mm256_load_ps(b->scale[u] + 8 * h));
-                if (has_min(p.type))
+                if (p.of.form == BYTES_MIN)
                     x = _mm256_fnmadd_ps(_mm256_load_ps(b->min[u] + 8 * h),
                                          _mm256_set1_ps(((const float *)a->sum)[at + i]), x);
+                if (p.of.form == BYTES_HALF_MIN)
+                    x = _mm256_fnmadd_ps(_mm256_load_ps(b->min[u] + 8 * h),
+                                         half_mins(b, u, h, (const int32_t *)a->sum + at + i), x);
                 x = _mm256_fmadd_ps(x, _mm256_set1_ps(a->scale[at + i]), old);
                 _mm256_storeu_ps(to, x);
                 __asm__ volatile("" ::: "memory"); /* one after the other: see add32 */
@@ -122,12 +134,12 @@ tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, c
 
 /* A whole tile, or parts of it of so many rows as there are loops for. */
 static inline __attribute__((always_inline)) void
-tile_of(float *c, const byte_tile *a, const unpacked *b, int units, hpc_dtype type, bool narrow)
+tile_of(float *c, const byte_tile *a, const unpacked *b, int units, const format of)
 {
-    part p = {.type = type, .narrow = narrow, .height = a->height};
+    part p = {.of = of, .height = a->height};
 
     if (a->height == BYTES_ROWS) {
-        tile_rows(c, a, b, units, (part){type, narrow, BYTES_ROWS, 0, BYTES_ROWS});
+        tile_rows(c, a, b, units, (part){of, BYTES_ROWS, 0, BYTES_ROWS});
         return;
     }
     for (; p.first < p.height; p.first += p.rows) {
@@ -146,12 +158,22 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
 {
     (void)apart, (void)panels; /* one alone */
     if (a->first) memset(c, 0, (size_t)(a->height * COLS) * sizeof *c);
-    switch (type) {
-    case HPC_Q8_0: tile_of(c, a, b, units, HPC_Q8_0, false); break;
-    case HPC_Q6_K: tile_of(c, a, b, units, HPC_Q6_K, false); break;
-    case HPC_Q4_0: tile_of(c, a, b, units, HPC_Q4_0, true); break;
-    case HPC_Q4_K: tile_of(c, a, b, units, HPC_Q4_K, true); break;
-    default: tile_of(c, a, b, units, HPC_Q5_K, true);
+    const bool fifths = formats[type].top > formats[HPC_Q4_0].top;
+    switch (formats[type].form) {
+    case BYTES_OFFSET:
+        if (fifths)
+            tile_of(c, a, b, units, formats[HPC_Q5_0]);
+        else
+            tile_of(c, a, b, units, formats[HPC_Q4_0]);
+        break;
+    case BYTES_MIN:
+        if (fifths)
+            tile_of(c, a, b, units, formats[HPC_Q5_K]);
+        else
+            tile_of(c, a, b, units, formats[HPC_Q4_K]);
+        break;
+    case BYTES_HALF_MIN: tile_of(c, a, b, units, formats[HPC_Q2_K]); break;
+    default: tile_of(c, a, b, units, formats[HPC_Q8_0]); /* 16 bits */
     }
 }
 
@@ -431,7 +453,7 @@ bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, 
     case HPC_Q4_K: row_q4_k(sum, a, panel, units, spare); break;
     case HPC_Q5_K: row_q5_k(sum, a, panel, units, spare); break;
     case HPC_Q6_K: row_q6_k(sum, a, panel, units, spare); break;
-    default: return false;
+    default: HPC_ISA(cpu_bytes_row_file)(c, a, panel, b, units, spare); return true;
     }
     for (int h = 0; h < 2; h++) _mm256_storeu_ps(c + 8 * h, sum[h]);
     return true;

@@ -21,14 +21,14 @@ typedef struct byte_tile {
     bool fetch_far; /* as in byte_rows */
 } byte_tile;
 
-/* The integer dot product takes one side unsigned: q8_0 has an offset of 128 for VNNI. Otherwise
- * the sum of two such products would overflow 16 bits. */
-static inline int zero_of(hpc_dtype b)
+/* The integer dot product takes one side unsigned: signed bytes have an offset of 128 for VNNI.
+ * Otherwise the sum of two such products would overflow 16 bits. */
+static inline int zero_of(const format f)
 {
 #if defined(__AVX512VNNI__)
-    if (b == HPC_Q8_0) return 128;
+    if (f.form == BYTES_SIGNED) return 128;
 #endif
-    return b == HPC_Q4_0 ? 8 : 0;
+    return f.offset;
 }
 
 /* Adds the next units to c [height,16]; with two panels, those of the second to c + apart. */
@@ -38,6 +38,9 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
 /* c [16] = a narrow row times all units of a panel. False: the format has no such kernel. */
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
+/* The same for the formats of quant_file.c. (bytes_row.c) */
+void HPC_ISA(cpu_bytes_row_file)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
+                                 int64_t units, unpacked *spare);
 
 /* True if m rows are multiplied directly by the stored columns: for few rows, unpacking costs more
  * than it saves. */

@@ -24,36 +24,50 @@ static inline __attribute__((always_inline)) __m512i line_at(const uint8_t *at, 
 /* c + what a unit adds: the integer sum of products, of one row. */
 static inline __attribute__((always_inline)) __m512 add_unit(__m512 c, __m512i dot, __m512 scale,
                                                              __m512 min, const byte_tile *a, int at,
-                                                             hpc_dtype type)
+                                                             const format of)
 {
     __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(dot), scale);
 
-    if (has_min(type)) x = _mm512_fnmadd_ps(min, _mm512_set1_ps(((const float *)a->sum)[at]), x);
+    if (of.form == BYTES_MIN)
+        x = _mm512_fnmadd_ps(min, _mm512_set1_ps(((const float *)a->sum)[at]), x);
+    return _mm512_fmadd_ps(x, _mm512_set1_ps(a->scale[at]), c);
+}
+
+/* The same with integer minima of the halves, times their sums. */
+static inline __attribute__((always_inline)) __m512 add_half_min(__m512 c, __m512i dot,
+                                                                 __m512 scale, __m512 min,
+                                                                 __m512i mins, const byte_tile *a,
+                                                                 int at)
+{
+    __m512i less = _mm512_madd_epi16(mins, splat4((const int32_t *)a->sum + at));
+    __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(dot), scale);
+
+    x = _mm512_fnmadd_ps(min, _mm512_cvtepi32_ps(less), x);
     return _mm512_fmadd_ps(x, _mm512_set1_ps(a->scale[at]), c);
 }
 
 /* Initial sum of a unit: minus the contribution of the integers' offset. */
 static inline __attribute__((always_inline)) __m512i start_at(const byte_tile *a, int64_t at,
-                                                              hpc_dtype type)
+                                                              const format of)
 {
-    return zero_of(type) ? splat4((const int32_t *)a->sum + at) : _mm512_setzero_si512();
+    return zero_of(of) ? splat4((const int32_t *)a->sum + at) : _mm512_setzero_si512();
 }
 
 /* ---- tiles ------------------------------------------------------------------------ */
 
 /* What a tile's loops need to know when they are compiled. */
 typedef struct tile_kind {
-    hpc_dtype type;
+    format of;
     int rows, panels;
 } tile_kind;
 
-/* Adds the units of b to rows of c: pairs of 16 bits for q6_K, otherwise groups of four bytes.
+/* Adds the units of b to rows of c: pairs of 16 bits if scaled, otherwise groups of four bytes.
  * first: first of the tile's rows. */
 static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t apart,
                                                             const byte_tile *a, const unpacked *b,
                                                             int units, int first, const tile_kind t)
 {
-    const bool wide = t.type == HPC_Q6_K;
+    const bool wide = t.of.form == BYTES_SCALED;
     const int lines = wide ? PAIRS : WORDS;
     const uint8_t *q = a->q + first * 4;
     __m512 y[BYTES_ROWS][BYTES_PANELS];
@@ -71,7 +85,7 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
         __m512i sum[BYTES_ROWS][BYTES_PANELS];
         int at = u * a->height + first;
         for (int i = 0; i < t.rows; i++)
-            for (int p = 0; p < t.panels; p++) sum[i][p] = start_at(a, at + i, t.type);
+            for (int p = 0; p < t.panels; p++) sum[i][p] = start_at(a, at + i, t.of);
         for (int w = 0; w < lines; w++, q += 4 * (ptrdiff_t)a->height, line += LINE) {
             __m512i x[BYTES_PANELS];
             for (int p = 0; p < t.panels; p++) x[p] = _mm512_load_si512(b[p].q + line);
@@ -84,8 +98,12 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
         }
         for (int p = 0; p < t.panels; p++) {
             __m512 scale = _mm512_loadu_ps(b[p].scale[u]), min = _mm512_loadu_ps(b[p].min[u]);
+            __m512i mins = _mm512_loadu_si512(b[p].half_min[u]);
             for (int i = 0; i < t.rows; i++)
-                y[i][p] = add_unit(y[i][p], sum[i][p], scale, min, a, at + i, t.type);
+                if (t.of.form == BYTES_HALF_MIN)
+                    y[i][p] = add_half_min(y[i][p], sum[i][p], scale, min, mins, a, at + i);
+                else
+                    y[i][p] = add_unit(y[i][p], sum[i][p], scale, min, a, at + i, t.of);
         }
     }
     if (!to) to = c, ld = COLS, beside = apart;
@@ -96,10 +114,10 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
 /* A whole tile, or parts of it of so many rows as there are loops for. */
 static inline __attribute__((always_inline)) void tile_of(float *c, int64_t apart,
                                                           const byte_tile *a, const unpacked *b,
-                                                          int panels, int units, hpc_dtype type)
+                                                          int panels, int units, const format of)
 {
     if (a->height == BYTES_ROWS && panels == BYTES_PANELS) {
-        tile_rows(c, apart, a, b, units, 0, (tile_kind){type, BYTES_ROWS, BYTES_PANELS});
+        tile_rows(c, apart, a, b, units, 0, (tile_kind){of, BYTES_ROWS, BYTES_PANELS});
         return;
     }
     byte_tile part = *a;
@@ -107,9 +125,9 @@ static inline __attribute__((always_inline)) void tile_of(float *c, int64_t apar
         for (int i = 0, n; i < a->height; i += n) {
             n = a->height - i >= 3 ? 3 : 1;
             if (n == 3)
-                tile_rows(c, apart, &part, b, units, i, (tile_kind){type, 3, 1});
+                tile_rows(c, apart, &part, b, units, i, (tile_kind){of, 3, 1});
             else
-                tile_rows(c, apart, &part, b, units, i, (tile_kind){type, 1, 1});
+                tile_rows(c, apart, &part, b, units, i, (tile_kind){of, 1, 1});
         }
         if (part.to) part.to += COLS;
     }
@@ -118,11 +136,12 @@ static inline __attribute__((always_inline)) void tile_of(float *c, int64_t apar
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type)
 {
-    switch (type) {
-    case HPC_Q8_0: tile_of(c, apart, a, b, panels, units, HPC_Q8_0); break;
-    case HPC_Q6_K: tile_of(c, apart, a, b, panels, units, HPC_Q6_K); break;
-    case HPC_Q4_0: tile_of(c, apart, a, b, panels, units, HPC_Q4_0); break;
-    default: tile_of(c, apart, a, b, panels, units, HPC_Q4_K); /* q5_K: as q4_K, larger integers */
+    switch (formats[type].form) {
+    case BYTES_SIGNED: tile_of(c, apart, a, b, panels, units, formats[HPC_Q8_0]); break;
+    case BYTES_SCALED: tile_of(c, apart, a, b, panels, units, formats[HPC_Q6_K]); break;
+    case BYTES_OFFSET: tile_of(c, apart, a, b, panels, units, formats[HPC_Q4_0]); break;
+    case BYTES_MIN: tile_of(c, apart, a, b, panels, units, formats[HPC_Q4_K]); break;
+    case BYTES_HALF_MIN: tile_of(c, apart, a, b, panels, units, formats[HPC_Q2_K]); break;
     }
 }
 
@@ -145,15 +164,15 @@ few_rows(float *restrict c, const byte_tile *a, const uint8_t *panel, int units,
     for (int u = 0, at = 0; u < units; u++, at += rows, panel += HALVES + WORDS * LINE) {
         __m512i sum[BYTES_ROWS];
         fetch(a, panel, WORDS, 1, 0, 1, false);
-        for (int i = 0; i < rows; i++) sum[i] = start_at(a, at + i, HPC_Q8_0);
+        for (int i = 0; i < rows; i++) sum[i] = start_at(a, at + i, formats[HPC_Q8_0]);
         for (int w = 0; w < WORDS; w++, q += 4 * (ptrdiff_t)rows) {
             __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
             for (int i = 0; i < rows; i++)
                 sum[i] = _mm512_dpbusd_epi32(sum[i], b, splat4(q + 4 * i));
         }
         for (int i = 0; i < rows; i++)
-            y[i] =
-                add_unit(y[i], sum[i], halves_at(panel), _mm512_setzero_ps(), a, at + i, HPC_Q8_0);
+            y[i] = add_unit(y[i], sum[i], halves_at(panel), _mm512_setzero_ps(), a, at + i,
+                            formats[HPC_Q8_0]);
     }
     for (int i = 0; i < rows; i++) _mm512_storeu_ps(c + i * COLS, y[i]);
 }
@@ -179,14 +198,14 @@ static __m512 row_q8_0(const byte_tile *a, const uint8_t *panel, int64_t units)
     __m512 y = _mm512_setzero_ps();
 
     for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS * LINE, q += UNIT) {
-        __m512i dot[2] = {start_at(a, u, HPC_Q8_0), none};
+        __m512i dot[2] = {start_at(a, u, formats[HPC_Q8_0]), none};
         fetch(a, panel, WORDS, 1, 0, 1, true);
         for (int w = 0; w < WORDS; w++) {
             __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
             dot[w % 2] = _mm512_dpbusd_epi32(dot[w % 2], b, splat4(q + 4 * w));
         }
         y = add_unit(y, _mm512_add_epi32(dot[0], dot[1]), halves_at(panel), _mm512_setzero_ps(), a,
-                     (int)u, HPC_Q8_0);
+                     (int)u, formats[HPC_Q8_0]);
     }
     return y;
 }
@@ -212,11 +231,11 @@ static __m512 row_q4_0(const byte_tile *a, const uint8_t *panel, int64_t units)
     __m512 y = _mm512_setzero_ps();
 
     for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS / 2 * LINE, q += UNIT) {
-        __m512i dot[2] = {start_at(a, u, HPC_Q4_0), _mm512_setzero_si512()};
+        __m512i dot[2] = {start_at(a, u, formats[HPC_Q4_0]), _mm512_setzero_si512()};
         fetch(a, panel, WORDS / 2, 1, 0, 1, false);
         dot_nibbles(dot, panel + HALVES, q, q + UNIT / 2, WORDS / 2);
         y = add_unit(y, _mm512_add_epi32(dot[0], dot[1]), halves_at(panel), _mm512_setzero_ps(), a,
-                     (int)u, HPC_Q4_0);
+                     (int)u, formats[HPC_Q4_0]);
     }
     return y;
 }
@@ -288,7 +307,7 @@ static inline __attribute__((always_inline)) __m512 two_units(__m512 y, const by
         dot_nibbles(dot, lines, q, q + UNIT, WORDS);
     for (int i = 0; i < 2; i++)
         y = add_unit(y, dot[i], factor(f->d, f->low, f->high, u + i, 0),
-                     factor(f->dmin, f->mins, f->high, u + i, 4), a, at + i, HPC_Q4_K);
+                     factor(f->dmin, f->mins, f->high, u + i, 4), a, at + i, formats[HPC_Q4_K]);
     return y;
 }
 
@@ -366,7 +385,8 @@ static __m512 row_q6_k(const byte_tile *a, const uint8_t *panel, int64_t units)
             }
         }
         for (int i = 0; i < 4; i++)
-            y = add_unit(y, all[i], halves_at(panel), _mm512_setzero_ps(), a, (int)u + i, HPC_Q6_K);
+            y = add_unit(y, all[i], halves_at(panel), _mm512_setzero_ps(), a, (int)u + i,
+                         formats[HPC_Q6_K]);
         if (half == 1) panel = scales + 4 * LINE;
     }
     return y;
@@ -377,14 +397,13 @@ bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, 
 {
     __m512 y;
 
-    (void)spare;
     switch (b) {
     case HPC_Q8_0: y = row_q8_0(a, panel, units); break;
     case HPC_Q4_0: y = row_q4_0(a, panel, units); break;
     case HPC_Q4_K: y = row_q45(a, panel, units, false); break;
     case HPC_Q5_K: y = row_q45(a, panel, units, true); break;
     case HPC_Q6_K: y = row_q6_k(a, panel, units); break;
-    default: return false;
+    default: HPC_ISA(cpu_bytes_row_file)(c, a, panel, b, units, spare); return true;
     }
     _mm512_storeu_ps(c, y);
     return true;

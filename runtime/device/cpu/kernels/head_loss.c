@@ -33,16 +33,17 @@ static int64_t word_of(const hpc_tensor *target, int64_t row, const hpc_head_att
     return hpc_part_row(((const int32_t *)target->data)[row], at->first, at->rows, vocab);
 }
 
-static int check_targets(const hpc_tensor *target, int64_t rows, const hpc_head_attr *at,
-                         int64_t vocab)
+static int check_targets(const hpc_launch *l, const hpc_tensor *target, int64_t rows,
+                         const hpc_head_attr *at, int64_t vocab)
 {
     const int32_t *t = target->data;
 
     for (int64_t r = 0; r < rows; r++)
         if (word_of(target, r, at, vocab) == HPC_PART_PAST)
-            return hpc_fail(HPC_E_ARG,
-                            "head_loss: target of row %lld is %d, of a vocabulary of %lld",
-                            (long long)r, t[r], (long long)(at->rows ? at->rows : vocab));
+            return hpc_kernel_fault(l,
+                                    &(hpc_fault){.kind = HPC_FAULT_TARGET,
+                                                 .at.op = "head_loss",
+                                                 .number = {r, t[r], at->rows ? at->rows : vocab}});
     return 0;
 }
 
@@ -135,7 +136,7 @@ static int run_loss(const hpc_launch *l, const void *args)
     loss_scratch s = loss_scratch_at(l->workspace, most, blocks, l->worker);
     gemm g = logits_of(&a->x, &a->w, l->cpu.traits);
     /* Every worker looks at all targets: all fail, or none, and none waits for one that failed. */
-    int rc = check_targets(&a->target, live, &a->attr, vocab);
+    int rc = check_targets(l, &a->target, live, &a->attr, vocab);
 
     if (rc < 0) return rc;
     for (int64_t row = 0; row < live; row += most) {
@@ -433,7 +434,7 @@ static int run_grad(const hpc_launch *l, const void *args)
     int rc;
 
     s.live = hpc_tensor_live(&a->x, 0);
-    rc = check_targets(&a->target, s.live, &a->attr, s.vocab);
+    rc = check_targets(l, &a->target, s.live, &a->attr, s.vocab);
     if (rc < 0) return rc;
     if (s.live == 0 && a->dw.data && !a->dw.adds) clear_dw(l, &a->dw);
     for (int64_t row = 0; row < s.live; row += s.rows) {

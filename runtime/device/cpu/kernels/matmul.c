@@ -16,7 +16,14 @@ typedef struct shape {
     int64_t batch, m, n, k; /* maxima */
     gemm_tiles tile;
     const hpc_cpu_traits *cpu;
+    const int32_t *start; /* first row of each group of rows; NULL: entries of m rows */
 } shape;
+
+/* The first row of entry e, among those of all entries. */
+static int64_t row_of(const shape *s, int64_t e)
+{
+    return s->start ? s->start[e] : e * s->m;
+}
 
 static shape shape_of(const hpc_matmul_args *a, int workers, const hpc_cpu_traits *cpu)
 {
@@ -46,6 +53,10 @@ static void live_extents(int64_t *m, int64_t *k, const hpc_matmul_args *a, const
 
     *m = s->m;
     *k = s->k;
+    if (s->start) {
+        *(a->attr.trans_a ? k : m) = s->start[e + 1] - s->start[e];
+        return;
+    }
     if (a->a.ragged == lead) *(a->attr.trans_a ? k : m) = hpc_tensor_live(&a->a, lead ? e : 0);
     if (!a->attr.trans_b && a->b.ragged == a->b.rank - 2)
         *k = least(*k, hpc_tensor_live(&a->b, a->b.rank == 3 ? e : 0));
@@ -57,13 +68,16 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
     bool panel = a->b.pack == HPC_PANEL16;
     int64_t b_rows = panel ? gemm_parts(s->n, GEMM_PANEL) * GEMM_PANEL : s->n;
     int64_t b_entry = a->b.rank == 3 ? e : 0;
+    int64_t a_at = e * s->m * s->k, b_at = b_entry * b_rows * s->k;
 
-    return (gemm){.a = gemm_element(a->a.data, a_type, e * s->m * s->k),
-                  .b = gemm_element(a->b.data, b_type, b_entry * b_rows * s->k),
+    if (s->start) a_at = row_of(s, e) * (a->attr.trans_a ? s->m : s->k);
+    if (s->start && a->attr.trans_a) b_at = row_of(s, e) * s->n;
+    return (gemm){.a = gemm_element(a->a.data, a_type, a_at),
+                  .b = gemm_element(a->b.data, b_type, b_at),
                   .a_ld = a->attr.trans_a ? s->m : s->k,
                   .b_ld = a->attr.trans_b ? s->k : s->n,
                   .k = live_k,
-                  .a_rows = s->m,
+                  .a_rows = s->start && !a->attr.trans_a ? 0 : s->m,
                   .a_type = a_type,
                   .b_type = b_type,
                   .a_trans = a->attr.trans_a,
@@ -119,6 +133,12 @@ static void ask_for_row(const hpc_tensor *y, int64_t at, int64_t n)
     for (; to < end; to += HPC_ALIGN) __builtin_prefetch(to, 1);
 }
 
+/* Row i of entry e, among those of y. */
+static int64_t y_row(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t i)
+{
+    return (a->attr.trans_a ? e * s->m : row_of(s, e)) + i;
+}
+
 /* Rows of a block in x become what is stored. zeros, spare: as many floats as it has columns. */
 static void finish_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
                         float *x, int64_t ld, float *zeros, float *spare)
@@ -133,11 +153,11 @@ static void finish_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gem
      * may round apart. */
     for (int64_t i = 0; i < at.rows; i++) {
         int64_t cols = a->attr.symmetric ? least(at.cols, at.i + i + 1 - at.j) : at.cols;
-        if (i + 1 < at.rows) ask_for_row(&a->y, (e * s->m + at.i + i + 1) * s->n + at.j, cols);
+        if (i + 1 < at.rows) ask_for_row(&a->y, y_row(a, s, e, at.i + i + 1) * s->n + at.j, cols);
         for (int64_t j = 0, part; j < cols; j += part) {
             part = cols - j < GEMM_TILE_GRAIN ? cols - j : (cols - j) & -GEMM_TILE_GRAIN;
             HPC_ISA(cpu_matmul_finish)
-            (a, (e * s->m + at.i + i) * s->n + at.j + j, x + i * ld + j, bias + j, spare, part);
+            (a, y_row(a, s, e, at.i + i) * s->n + at.j + j, x + i * ld + j, bias + j, spare, part);
         }
     }
 }
@@ -149,7 +169,7 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     float *spare = zeros + s->tile.n;
 
     if (matmul_is_plain(a)) {
-        float *y = (float *)a->y.data + (e * s->m + at.i) * s->n + at.j;
+        float *y = (float *)a->y.data + y_row(a, s, e, at.i) * s->n + at.j;
         HPC_ISA(cpu_gemm)(y, s->n, g, at, false, scratch);
         return;
     }
@@ -164,29 +184,71 @@ static size_t scratch_floats(const shape *s)
     return GEMM_SCRATCH + (size_t)((s->tile.m + 2) * s->tile.n);
 }
 
+/* Computes this worker's share of so many entries. */
+static void run_entries(const hpc_matmul_args *a, const shape *s, int64_t batch,
+                        const hpc_launch *l)
+{
+    int64_t all = 0, lo, hi, m, k;
+
+    if (s->tile.m == 0) return;
+    for (int64_t e = 0; e < batch; e++) {
+        live_extents(&m, &k, a, s, e);
+        all += gemm_cost(s->tile, m, s->n);
+    }
+    hpc_share(&lo, &hi, all, 1, l->worker, l->workers);
+    for (int64_t e = 0; e < batch && hi > 0; e++) {
+        live_extents(&m, &k, a, s, e);
+        gemm g = product_of(a, s, e, k);
+        gemm_walk walk = {.tile = s->tile, .m = m, .n = s->n, .lo = lo, .hi = hi};
+        gemm_block at = {0};
+        while (gemm_next(&at, &walk)) run_tile(a, s, &g, e, at, l->cpu.worker);
+        lo -= gemm_cost(s->tile, m, s->n);
+        hi -= gemm_cost(s->tile, m, s->n);
+    }
+}
+
 static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
     shape s = shape_of(a, l->workers, l->cpu.traits);
-    float *scratch = l->cpu.worker;
     int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
-    int64_t all = 0, lo, hi, m, k;
 
-    if (s.tile.m == 0) return 0;
-    for (int64_t e = 0; e < batch; e++) {
-        live_extents(&m, &k, a, &s, e);
-        all += gemm_cost(s.tile, m, s.n);
-    }
-    hpc_share(&lo, &hi, all, 1, l->worker, l->workers);
-    for (int64_t e = 0; e < batch && hi > 0; e++) {
-        live_extents(&m, &k, a, &s, e);
-        gemm g = product_of(a, &s, e, k);
-        gemm_walk walk = {.tile = s.tile, .m = m, .n = s.n, .lo = lo, .hi = hi};
-        gemm_block at = {0};
-        while (gemm_next(&at, &walk)) run_tile(a, &s, &g, e, at, scratch);
-        lo -= gemm_cost(s.tile, m, s.n);
-        hi -= gemm_cost(s.tile, m, s.n);
-    }
+    run_entries(a, &s, batch, l);
+    return 0;
+}
+
+/* ---- groups of rows -------------------------------------------------------------- */
+
+/* As a batch of products, one for each group. */
+static hpc_matmul_args groups_of(const hpc_grouped_args *g)
+{
+    return (hpc_matmul_args){.y = g->y,
+                             .a = g->a,
+                             .b = g->b,
+                             .attr = {.trans_a = g->attr.sum,
+                                      .trans_b = g->attr.trans_b,
+                                      .halves = g->attr.halves,
+                                      .int8 = g->attr.int8,
+                                      .alpha = 1}};
+}
+
+static shape shape_of_groups(const hpc_matmul_args *a, const hpc_tensor *start, int workers,
+                             const hpc_cpu_traits *cpu)
+{
+    shape s = shape_of(a, workers, cpu);
+
+    s.batch = start->extent[0] - 1;
+    s.start = start->data;
+    return s;
+}
+
+static int run_groups(const hpc_launch *l, const void *args)
+{
+    const hpc_grouped_args *g = args;
+    hpc_matmul_args a = groups_of(g);
+    shape s = shape_of_groups(&a, &g->start, l->workers, l->cpu.traits);
+
+    run_entries(&a, &s, s.batch, l);
     return 0;
 }
 
@@ -277,6 +339,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (panel && hpc_dtype_get((hpc_dtype)b.dtype)->quantised)
         return HPC_ISA(cpu_matmul_bytes)(p, workers, a);
     if (panel) b.pack = HPC_PLAIN;
+    if (a->attr.int8) return refuse("takes int8 products of block formats in panels only");
     if (bytes && check_bytes(a) < 0) return HPC_E_UNSUPPORTED;
     unsigned takes = bytes              ? TAKES_I8
                      : !a->attr.trans_b ? TAKES_REAL
@@ -305,4 +368,26 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
         plan.cpu.after_barrier = late_operands(&job, &s);
     }
     return accept(p, plan, check);
+}
+
+int HPC_ISA(cpu_grouped)(hpc_plan *p, int workers, const hpc_grouped_args *g)
+{
+    hpc_matmul_args a = groups_of(g);
+    hpc_tensor b = g->b;
+    bool panel = b.pack == HPC_PANEL16 && g->attr.trans_b;
+
+    if (g->attr.int8) return HPC_ISA(cpu_grouped_bytes)(p, workers, g);
+    if (panel) b.pack = HPC_PLAIN;
+    unsigned takes = g->attr.trans_b ? TAKES_REAL | 1 << HPC_F16 : TAKES_REAL;
+    const operand_check check[] = {{"y", &g->y, TAKES_REAL},
+                                   {"a", &g->a, TAKES_REAL},
+                                   {"b", &b, takes},
+                                   {"start", &g->start, TAKES_I32},
+                                   {0}};
+    shape s = shape_of_groups(&a, &g->start, workers, p->cpu.traits);
+    return accept(p,
+                  (hpc_plan){.run = run_groups,
+                             .cpu.worker_bytes = scratch_floats(&s) * sizeof(float),
+                             .name = "grouped_" HPC_ISA_TEXT},
+                  check);
 }

@@ -23,5 +23,7 @@ void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, 
 
 /* Selector for packed block formats. (matmul_bytes.c) */
 int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a);
+/* The same for groups of rows; plain blocks are packed when they are used. */
+int HPC_ISA(cpu_grouped_bytes)(hpc_plan *p, int workers, const hpc_grouped_args *g);
 
 #endif

@@ -17,7 +17,15 @@ enum {
 typedef struct shape {
     int64_t batch, m, n, k, panels;
     hpc_dtype b;
+    bool plain;           /* b is packed panel by panel when it is used */
+    const int32_t *start; /* first row of each group of rows; NULL: entries of m rows */
 } shape;
+
+/* The first row of entry e, among those of all entries. */
+static int64_t row_of(const shape *s, int64_t e)
+{
+    return s->start ? s->start[e] : e * s->m;
+}
 
 static int64_t parts_of(int64_t n, int64_t part)
 {
@@ -34,7 +42,8 @@ static shape shape_of(const hpc_matmul_args *a)
                    .n = n,
                    .k = extent[1],
                    .panels = parts_of(n, BYTES_COLS),
-                   .b = (hpc_dtype)a->b.dtype};
+                   .b = (hpc_dtype)a->b.dtype,
+                   .plain = a->b.pack == HPC_PLAIN};
 }
 
 /* ---- memory: the rounded rows, then what each worker needs ---------------------------------- */
@@ -59,15 +68,25 @@ static size_t tile_bytes(const shape *s)
     return (size_t)least(s->m, ROWS_MOST) * BYTES_COLS * BYTES_PANELS * sizeof(float);
 }
 
+static size_t panel_bytes(const shape *s)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(s->b);
+
+    return (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
+}
+
+/* Of b, where it is plain, a tile's panels. */
 static size_t worker_bytes(const shape *s)
 {
-    return BYTES_SPARE + whole_lines(tile_bytes(s));
+    size_t packed = s->plain ? BYTES_PANELS * panel_bytes(s) : 0;
+
+    return BYTES_SPARE + whole_lines(tile_bytes(s)) + packed;
 }
 
 /* Those of batch entry e, of which so many are live. */
 static byte_rows rows_of(const shape *s, void *workspace, int64_t e, int64_t live)
 {
-    int64_t first = e * s->m;
+    int64_t first = row_of(s, e);
     char *scale = (char *)workspace + integer_bytes(s), *sum = scale + unit_bytes(s);
 
     byte_rows rows = HPC_ISA(cpu_bytes_rows)(s->b, live, s->k);
@@ -88,6 +107,7 @@ static int64_t live_rows(const hpc_matmul_args *a, const shape *s, int64_t e)
 {
     int lead = a->a.rank - 2;
 
+    if (s->start) return s->start[e + 1] - s->start[e];
     return a->a.ragged == lead ? hpc_tensor_live(&a->a, lead ? e : 0) : s->m;
 }
 
@@ -118,7 +138,7 @@ static void finish_rows(const corner *to, int64_t i, int64_t rows, int panels, c
     const hpc_matmul_args *a = to->args;
     const shape *s = to->shape;
     float buffer[WIDE] = {0}, spare[WIDE], row[WIDE];
-    int64_t at = (to->entry * s->m + i) * s->n + to->j;
+    int64_t at = (row_of(s, to->entry) + i) * s->n + to->j;
     int64_t cols = least((int64_t)panels * BYTES_COLS, s->n - to->j);
     const float *bias = buffer;
 
@@ -142,7 +162,7 @@ static void finish(const byte_job *job, int64_t first, int64_t rows, float *x, i
         return;
     }
     for (int p = 0; p < job->panels; p++, x += apart) {
-        float *y = (float *)to->args->y.data + (to->entry * s->m + i) * s->n + to->j;
+        float *y = (float *)to->args->y.data + (row_of(s, to->entry) + i) * s->n + to->j;
         y += p * BYTES_COLS;
         for (int64_t r = 0; r < rows; r++)
             memcpy(y + r * s->n, x + r * BYTES_COLS, BYTES_COLS * sizeof *x); /* of known length */
@@ -155,55 +175,121 @@ static void round_entry(const hpc_matmul_args *a, const shape *s, int64_t e, con
     byte_rows rows = rows_of(s, l->workspace, e, m);
     hpc_tensor entry = a->a;
 
-    entry.data = element(&a->a, e * s->m * s->k);
+    entry.data = element(&a->a, row_of(s, e) * s->k);
     hpc_share(&lo, &hi, m * units, 1, l->worker, l->workers);
     HPC_ISA(cpu_bytes_round)(&rows, &entry, lo, hi);
+}
+
+/* Panels j .. j+n-1 of entry e, whose matrix begins at b; plain rows are packed into `own`. */
+static const void *panels_of(const shape *s, const char *b, int64_t j, int n, char *own)
+{
+    size_t bytes = panel_bytes(s), row = bytes / BYTES_COLS;
+    char *to = own + BYTES_SPARE + whole_lines(tile_bytes(s));
+
+    if (!s->plain) return b + (size_t)j * bytes;
+    for (int p = 0; p < n; p++) {
+        int64_t first = (j + p) * BYTES_COLS;
+        hpc_quant_panel(to + (size_t)p * bytes, b + (size_t)first * row, s->b,
+                        least(BYTES_COLS, s->n - first), s->k);
+    }
+    return to;
 }
 
 static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
 {
     int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), parts, lo, hi;
     byte_rows rows = rows_of(s, l->workspace, e, m);
-    const hpc_dtype_info *info = hpc_dtype_get(s->b);
-    size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
     const char *b = a->b.data;
+    const void *panel = NULL;
+    int64_t panel_j = -1;
     char *own = l->cpu.worker;
     float *x = (float *)(own + BYTES_SPARE);
 
     rows.fetch_far = l->cpu.traits->intel;
-    if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
+    if (a->b.rank == 3 && s->plain) b += (size_t)(e * s->n) * (panel_bytes(s) / BYTES_COLS);
+    if (a->b.rank == 3 && !s->plain) b += (size_t)(e * s->panels) * panel_bytes(s);
     if (m == 0) return;
     parts = parts_of(m, part);
     hpc_share(&lo, &hi, parts * parts_of(s->panels, BYTES_PANELS), 1, l->worker, l->workers);
     for (int64_t at = lo; at < hi; at++) {
         int64_t j = at / parts * BYTES_PANELS, i = at % parts * part, n = least(part, m - i);
+        int panels = (int)least(BYTES_PANELS, s->panels - j);
+        if (j != panel_j) panel = panels_of(s, b, j, panels, own), panel_j = j;
         corner to = {a, s, e, j * BYTES_COLS, matmul_is_plain(a)};
         byte_job job = {.a = &rows,
                         .i = i,
                         .rows = n,
-                        .panel = b + (size_t)j * panel_bytes,
-                        .panels = (int)least(BYTES_PANELS, s->panels - j),
+                        .panel = panel,
+                        .panels = panels,
                         .b = s->b,
                         .done = finish,
                         .user = &to};
         if (to.plain && (j + job.panels) * BYTES_COLS <= s->n) {
-            job.y = (float *)a->y.data + (e * s->m + i) * s->n + j * BYTES_COLS;
+            job.y = (float *)a->y.data + (row_of(s, e) + i) * s->n + j * BYTES_COLS;
             job.y_ld = s->n;
         }
         HPC_ISA(cpu_bytes)(&job, x, own);
     }
 }
 
+static void run_entries(const hpc_matmul_args *a, const shape *s, int64_t batch,
+                        const hpc_launch *l)
+{
+    for (int64_t e = 0; e < batch; e++) round_entry(a, s, e, l);
+    hpc_barrier_wait(l->barrier);
+    for (int64_t e = 0; e < batch; e++) run_entry(a, s, e, l);
+}
+
 static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
     shape s = shape_of(a);
-    int64_t batch = live_batch(a, &s);
 
-    for (int64_t e = 0; e < batch; e++) round_entry(a, &s, e, l);
-    hpc_barrier_wait(l->barrier);
-    for (int64_t e = 0; e < batch; e++) run_entry(a, &s, e, l);
+    run_entries(a, &s, live_batch(a, &s), l);
     return 0;
+}
+
+/* ---- groups of rows -------------------------------------------------------------- */
+
+static hpc_matmul_args groups_of(const hpc_grouped_args *g)
+{
+    return (hpc_matmul_args){
+        .y = g->y, .a = g->a, .b = g->b, .attr = {.trans_b = true, .int8 = true, .alpha = 1}};
+}
+
+static int run_groups(const hpc_launch *l, const void *args)
+{
+    const hpc_grouped_args *g = args;
+    hpc_matmul_args a = groups_of(g);
+    shape s = shape_of(&a);
+
+    s.start = g->start.data;
+    run_entries(&a, &s, g->start.extent[0] - 1, l);
+    return 0;
+}
+
+int HPC_ISA(cpu_grouped_bytes)(hpc_plan *p, int workers, const hpc_grouped_args *g)
+{
+    hpc_matmul_args a = groups_of(g);
+    hpc_tensor b = g->b;
+
+    (void)workers;
+    b.pack = HPC_PLAIN;
+    const operand_check check[] = {{"y", &g->y, TAKES_REAL},
+                                   {"a", &g->a, TAKES_REAL},
+                                   {"b", &b, TAKES_BLOCKS},
+                                   {"start", &g->start, TAKES_I32},
+                                   {0}};
+    if (!g->attr.trans_b || g->attr.sum)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "grouped_bytes_" HPC_ISA_TEXT " takes block formats by rows alone");
+    shape s = shape_of(&a);
+    return accept(p,
+                  (hpc_plan){.run = run_groups,
+                             .workspace = integer_bytes(&s) + 2 * unit_bytes(&s),
+                             .cpu.worker_bytes = worker_bytes(&s),
+                             .name = "grouped_bytes_" HPC_ISA_TEXT},
+                  check);
 }
 
 int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a)

@@ -19,7 +19,9 @@ enum {
     TAKES_I32 = 1 << HPC_I32,
     TAKES_I64 = 1 << HPC_I64,
     TAKES_I8 = 1 << HPC_I8,
-    TAKES_BLOCKS = 1 << HPC_Q8_0 | 1 << HPC_Q4_0 | 1 << HPC_Q4_K | 1 << HPC_Q5_K | 1 << HPC_Q6_K,
+    TAKES_BLOCKS = 1 << HPC_Q8_0 | 1 << HPC_Q4_0 | 1 << HPC_Q4_K | 1 << HPC_Q5_K | 1 << HPC_Q6_K |
+                   1 << HPC_Q4_1 | 1 << HPC_Q5_0 | 1 << HPC_Q5_1 | 1 << HPC_Q2_K | 1 << HPC_Q3_K |
+                   1 << HPC_IQ4_NL | 1 << HPC_IQ4_XS,
     TAKES_WEIGHT = TAKES_REAL | 1 << HPC_F16 | TAKES_BLOCKS
 };
 
@@ -214,6 +216,10 @@ int HPC_WIDTH(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a);
 int HPC_WIDTH(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
 int HPC_WIDTH(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
 int HPC_WIDTH(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
+int HPC_WIDTH(cpu_gate)(hpc_plan *p, int workers, const hpc_gate_args *a);
+int HPC_WIDTH(cpu_gate_grad)(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
+int HPC_WIDTH(cpu_dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a);
+int HPC_ISA(cpu_grouped)(hpc_plan *p, int workers, const hpc_grouped_args *a);
 int HPC_WIDTH(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
 int HPC_WIDTH(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
 int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
@@ -227,5 +233,12 @@ int HPC_WIDTH(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
 int HPC_WIDTH(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
 int HPC_WIDTH(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
 int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+int HPC_WIDTH(cpu_graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
+int HPC_WIDTH(cpu_graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
+int HPC_WIDTH(cpu_graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);
+int HPC_WIDTH(cpu_graph_scale)(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
+int HPC_WIDTH(cpu_graph_softmax)(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
+int HPC_WIDTH(cpu_graph_softmax_grad)(hpc_plan *p, int workers,
+                                      const hpc_graph_softmax_grad_args *a);
 
 #endif

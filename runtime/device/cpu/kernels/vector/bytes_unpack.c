@@ -1,10 +1,10 @@
 /*
- * bytes_unpack.c: block formats, sixteen columns at a time, to integers, scales
- * and minima. The formats themselves are described in quant.c.
+ * bytes_unpack.c: block formats, sixteen columns at a time, to integers, scales and minima. The
+ * formats themselves are described in quant.c and quant_file.c.
  *
- * q4_0, q4_K and q5_K unpack to unsigned bytes where there are instructions that
- * multiply them with signed ones, and q8_0 where these add up in 32 bits (VNNI);
- * else, and q6_K, whose scales of 16 elements are multiplied in, to 16 bits.
+ * Unsigned integers are bytes where there are instructions that multiply them with signed ones, and
+ * signed integers where these add up in 32 bits (VNNI). Else they have 16 bits, as have those of
+ * q6_K and q3_K, which are multiplied by the scales of 16 elements.
  */
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -59,34 +59,94 @@ static inline __attribute__((always_inline)) void put_word(unpacked *to, const b
     }
 }
 
-/* Narrow, they count from -128. */
+/* The same of numbers from -128 to 127. Narrow, they count from -128. */
+static inline __attribute__((always_inline)) void put_signed(unpacked *to, const bool narrow, int u,
+                                                             int w, int at, vword x)
+{
+    uint8_t *q = to->q + at + (u * WORDS + w) * LINE * 2;
+
+    if (narrow) {
+        put_word(to, true, u, w, at, x ^ 0x80808080);
+    } else {
+        *(vshort *)q = (vshort)x << 8 >> 8;
+        *(vshort *)(q + LINE) = (vshort)x >> 8;
+    }
+}
+
 static inline __attribute__((always_inline)) void unpack_q8_0(unpacked *to, const bool narrow,
                                                               int u, const uint8_t *panel)
 {
-    uint8_t *q = to->q + u * WORDS * LINE * 2;
-
     widen_halves(to->scale[u], panel);
-    for (int w = 0; w < WORDS && narrow; w++)
+    for (int w = 0; w < WORDS; w++)
         for (int at = 0; at < LINE; at += VECTOR)
-            put_word(to, true, u, w, at, word_at(panel + HALVES + at, w) ^ 0x80808080);
-    for (int w = 0; w < WORDS && !narrow; w++, q += 2 * LINE)
+            put_signed(to, narrow, u, w, at, word_at(panel + HALVES + at, w));
+}
+
+/* The four low bits of x, as bit 4 of the four bytes. */
+static inline __attribute__((always_inline)) vword fifth_bits(vword x)
+{
+    x &= 15;
+    x |= x << 14;
+    x |= x << 7;
+    return (x & 0x01010101) << 4;
+}
+
+/* Levels of iq4_nl and iq4_xs, by bytes below 16. */
+static inline __attribute__((always_inline)) vword levels_of(vword x)
+{
+    const int8_t *level = hpc_iq4_levels;
+
+#if defined(__AVX512F__)
+    __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)level));
+    return (vword)_mm512_shuffle_epi8(table, (__m512i)x);
+#elif defined(__AVX2__)
+    __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)level));
+    return (vword)_mm256_shuffle_epi8(table, (__m256i)x);
+#else
+    uint8_t byte[VECTOR];
+    memcpy(byte, &x, sizeof byte);
+    for (int i = 0; i < VECTOR; i++) byte[i] = (uint8_t)level[byte[i]];
+    memcpy(&x, byte, sizeof byte);
+    return x;
+#endif
+}
+
+/* The layout of a unit's integers in formats with a nibble for each. */
+typedef enum nibbles { PLAIN_NIBBLES, FIFTH_BITS, LEVELS } nibbles;
+
+/* Unit u: low nibbles, then high ones, of four words, with fifth bits in a word before them. */
+static inline __attribute__((always_inline)) void
+put_nibbles(unpacked *to, const bool narrow, const nibbles kind, int u, const uint8_t *lines)
+{
+    const uint8_t *q = kind == FIFTH_BITS ? lines + LINE : lines;
+
+    for (int w = 0; w < WORDS / 2; w++)
         for (int at = 0; at < LINE; at += VECTOR) {
-            vshort x = *(const vshort *)(panel + HALVES + w * LINE + at);
-            *(vshort *)(q + at) = x << 8 >> 8;
-            *(vshort *)(q + LINE + at) = x >> 8;
+            vword x = word_at(q + at, w), low = x & 0x0f0f0f0f, high = x >> 4 & 0x0f0f0f0f;
+            if (kind == FIFTH_BITS) {
+                vword fifths = word_at(lines + at, 0) >> 4 * w;
+                low |= fifth_bits(fifths), high |= fifth_bits(fifths >> 16);
+            }
+            if (kind == LEVELS) {
+                put_signed(to, narrow, u, w, at, levels_of(low));
+                put_signed(to, narrow, u, w + WORDS / 2, at, levels_of(high));
+            } else {
+                put_word(to, narrow, u, w, at, low);
+                put_word(to, narrow, u, w + WORDS / 2, at, high);
+            }
         }
 }
 
-static inline __attribute__((always_inline)) void unpack_q4_0(unpacked *to, const bool narrow,
+/* A block of one unit, with a minimum (what is added to it, with the other sign) if it has two
+ * numbers. */
+static inline __attribute__((always_inline)) void unpack_unit(unpacked *to, const bool narrow,
+                                                              const nibbles kind, const bool min,
                                                               int u, const uint8_t *panel)
 {
     widen_halves(to->scale[u], panel);
-    for (int w = 0; w < WORDS / 2; w++)
-        for (int at = 0; at < LINE; at += VECTOR) {
-            vword x = word_at(panel + HALVES + at, w);
-            put_word(to, narrow, u, w, at, x & 0x0f0f0f0f);
-            put_word(to, narrow, u, w + WORDS / 2, at, x >> 4 & 0x0f0f0f0f);
-        }
+    if (min) widen_halves(to->min[u], panel + HALVES);
+    for (int c = 0; c < COLS && min; c++) to->min[u][c] = -to->min[u][c];
+    put_nibbles(to, narrow, kind, u, panel + (min ? 2 : 1) * HALVES);
 }
 
 static inline __attribute__((always_inline)) void put_scale(float *to, int at, const float *d,
@@ -166,29 +226,169 @@ static void unpack_q6_k(unpacked *to, const uint8_t *panel)
         }
 }
 
+/* ---- q2_K, q3_K, iq4_xs ------------------------------------------------------------ */
+
+/* Bytes 0 and 1 of x, or 2 and 3, as 16 bits, less `bias`. */
+static inline __attribute__((always_inline)) void put_pair(int16_t (*to)[2], int at, vword x,
+                                                           int half, int bias)
+{
+    x >>= 16 * half;
+    *(vshort *)((char *)to + at) = (vshort)((x & 0xff) | (x & 0xff00) << 8) - (int16_t)bias;
+}
+
+static void q2_k_factors(unpacked *to, const uint8_t *panel)
+{
+    const uint8_t *scales = panel + 2 * HALVES;
+
+    for (int u = 0; u < BYTES_UNITS; u++) {
+        widen_halves(to->scale[u], panel);
+        widen_halves(to->min[u], panel + HALVES);
+        for (int at = 0; at < LINE; at += VECTOR) {
+            vword x = word_at(scales + at, u / 2);
+            put_pair(to->half_scale[u], at, x & 0x0f0f0f0f, u % 2, 0);
+            put_pair(to->half_min[u], at, x >> 4 & 0x0f0f0f0f, u % 2, 0);
+        }
+    }
+}
+
+/* Four scales of a word: nibbles of one of two words, and two bits each of a third. */
+static void q3_k_factors(unpacked *to, const uint8_t *panel)
+{
+    const uint8_t *scales = panel + HALVES + 3 * WORDS * LINE;
+
+    for (int u = 0; u < BYTES_UNITS; u++) {
+        int four = u / 2;
+        widen_halves(to->scale[u], panel);
+        for (int at = 0; at < LINE; at += VECTOR) {
+            vword x = word_at(scales + at, four % 2) >> four / 2 * 4 & 0x0f0f0f0f;
+            x |= (word_at(scales + at, 2) >> 2 * four & 0x03030303) << 4;
+            put_pair(to->half_scale[u], at, x, u % 2, 32);
+        }
+    }
+}
+
+static void iq4_xs_factors(unpacked *to, const uint8_t *panel)
+{
+    const uint8_t *low = panel + 2 * HALVES;
+    float d[COLS];
+    uint16_t half[COLS];
+    uint32_t high[COLS];
+
+    widen_halves(d, panel);
+    memcpy(half, panel + HALVES, sizeof half);
+    for (int c = 0; c < COLS; c++) high[c] = half[c];
+    for (int u = 0; u < BYTES_UNITS; u++)
+        for (int at = 0; at < LINE; at += VECTOR) {
+            vword top = *(const vword *)((const char *)high + at) >> 2 * u & 3;
+            put_scale(to->scale[u], at, d, ((word_at(low + at, 0) >> 4 * u & 15) | top << 4) - 32);
+        }
+}
+
+void HPC_WIDTH(cpu_unpack_factors)(unpacked *to, const uint8_t *panel, hpc_dtype b)
+{
+    switch (b) {
+    case HPC_Q2_K: q2_k_factors(to, panel); break;
+    case HPC_Q3_K: q3_k_factors(to, panel); break;
+    default: iq4_xs_factors(to, panel);
+    }
+}
+
+/* The scale of one half of a unit, twice in each column's 32 bits. */
+static inline __attribute__((always_inline)) vshort half_scale(const unpacked *b, int u, int half,
+                                                               int at)
+{
+    vword x = *(const vword *)((const char *)b->half_scale[u] + at);
+
+    return (vshort)(half ? x >> 16 | (x & 0xffff0000) : (x & 0xffff) | x << 16);
+}
+
+/* Products with scales below 16 stay in their bytes. */
+static inline __attribute__((always_inline)) void unpack_q2_k(unpacked *to, const bool narrow,
+                                                              const uint8_t *panel)
+{
+    const uint8_t *q = panel + 2 * HALVES + BYTES_UNITS / 2 * LINE;
+
+    q2_k_factors(to, panel);
+    for (int at = 0; at < LINE; at += VECTOR)
+        for (int u = 0; u < BYTES_UNITS; u++)
+            for (int w = 0; w < WORDS; w++) {
+                vword x = word_at(q + at, u / 4 * WORDS + w) >> u % 4 * 2 & 0x03030303;
+                vshort scale = half_scale(to, u, w / (WORDS / 2), at);
+                put_word(to, narrow, u, w, at, (vword)((vshort)x * scale));
+            }
+}
+
+static void unpack_q3_k(unpacked *to, const uint8_t *panel)
+{
+    const uint8_t *high = panel + HALVES, *low = high + WORDS * LINE;
+
+    q3_k_factors(to, panel);
+    for (int at = 0; at < LINE; at += VECTOR)
+        for (int u = 0; u < BYTES_UNITS; u++)
+            for (int w = 0; w < WORDS; w++) {
+                uint8_t *q = to->q + at + (u * WORDS + w) * LINE * 2;
+                vword x = word_at(low + at, u / 4 * WORDS + w) >> u % 4 * 2 & 0x03030303;
+                vshort scale = half_scale(to, u, w / (WORDS / 2), at);
+                x |= (word_at(high + at, w) >> u & 0x01010101) << 2;
+                *(vshort *)q = ((vshort)(x & 0x00ff00ff) - 4) * scale;
+                *(vshort *)(q + LINE) = ((vshort)(x >> 8 & 0x00ff00ff) - 4) * scale;
+            }
+}
+
+static inline __attribute__((always_inline)) void unpack_iq4_xs(unpacked *to, const bool narrow,
+                                                                const uint8_t *panel)
+{
+    const uint8_t *lines = panel + 2 * HALVES + LINE;
+
+    iq4_xs_factors(to, panel);
+    for (int u = 0; u < BYTES_UNITS; u++, lines += WORDS / 2 * LINE)
+        put_nibbles(to, narrow, LEVELS, u, lines);
+}
+
+/* ---- all of them ------------------------------------------------------------------- */
+
+/* `narrow` is known in each call. */
+static inline __attribute__((always_inline)) void
+unpack_units(unpacked *to, const uint8_t *panel, hpc_dtype b, const bool narrow, int units)
+{
+    size_t step = hpc_dtype_get(b)->block_bytes * COLS;
+
+    for (int u = 0; u < units; u++, panel += step) switch (b)
+        {
+        case HPC_Q8_0: unpack_q8_0(to, narrow, u, panel); break;
+        case HPC_Q4_0: unpack_unit(to, narrow, PLAIN_NIBBLES, false, u, panel); break;
+        case HPC_Q4_1: unpack_unit(to, narrow, PLAIN_NIBBLES, true, u, panel); break;
+        case HPC_Q5_0: unpack_unit(to, narrow, FIFTH_BITS, false, u, panel); break;
+        case HPC_Q5_1: unpack_unit(to, narrow, FIFTH_BITS, true, u, panel); break;
+        default: unpack_unit(to, narrow, LEVELS, false, u, panel);
+        }
+}
+
+static inline __attribute__((always_inline)) void unpack_block(unpacked *to, const uint8_t *panel,
+                                                               hpc_dtype b, const bool narrow)
+{
+    switch (b) {
+    case HPC_Q6_K: unpack_q6_k(to, panel); break;
+    case HPC_Q2_K: unpack_q2_k(to, narrow, panel); break;
+    case HPC_Q3_K: unpack_q3_k(to, panel); break;
+    case HPC_IQ4_XS: unpack_iq4_xs(to, narrow, panel); break;
+    default: unpack_q45(to, narrow, b == HPC_Q5_K, panel);
+    }
+}
+
 int HPC_WIDTH(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow,
                           int64_t left)
 {
     int units = (int)least(BYTES_UNITS, left);
-    size_t step = hpc_dtype_get(b)->block_bytes * COLS;
+    bool of_units = hpc_dtype_get(b)->block == UNIT;
 
-    switch (b) {
-    case HPC_Q8_0:
-        for (int u = 0; u < units; u++) unpack_q8_0(to, narrow, u, panel + (size_t)u * step);
-        break;
-    case HPC_Q4_0:
-        for (int u = 0; u < units; u++)
-            if (narrow)
-                unpack_q4_0(to, true, u, panel + (size_t)u * step);
-            else
-                unpack_q4_0(to, false, u, panel + (size_t)u * step);
-        break;
-    case HPC_Q6_K: unpack_q6_k(to, panel); break;
-    default:
-        if (narrow)
-            unpack_q45(to, true, b == HPC_Q5_K, panel);
-        else
-            unpack_q45(to, false, b == HPC_Q5_K, panel);
-    }
+    if (of_units && narrow)
+        unpack_units(to, panel, b, true, units);
+    else if (of_units)
+        unpack_units(to, panel, b, false, units);
+    else if (narrow)
+        unpack_block(to, panel, b, true);
+    else
+        unpack_block(to, panel, b, false);
     return units;
 }

@@ -7,10 +7,11 @@
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
-static int past_the_end(const char *op, int64_t index, int64_t at, int64_t rows)
+static int past_the_end(const hpc_launch *l, const char *op, int64_t index, int64_t at,
+                        int64_t rows)
 {
-    return hpc_fail(HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows", op, (long long)index,
-                    (long long)at, (long long)rows);
+    return hpc_kernel_fault(
+        l, &(hpc_fault){.kind = HPC_FAULT_ROW, .at.op = op, .number = {index, at, rows}});
 }
 
 /* Lengths that are known here need no call. */
@@ -64,7 +65,7 @@ static int gather_run(const hpc_launch *l, const void *args)
     for (stretch s; (s = live_from(&a->index, lo, hi)).n > 0; lo = s.at + s.n) {
         for (int64_t i = s.at; i < s.at + s.n; i++) {
             int64_t from = hpc_part_row(index[i], a->attr.first, a->attr.rows, rows);
-            if (from == HPC_PART_PAST) return past_the_end("gather", index[i], i, rows);
+            if (from == HPC_PART_PAST) return past_the_end(l, "gather", index[i], i, rows);
             if (from < 0)
                 memset(y + (size_t)i * bytes, 0, bytes);
             else if (same && a->x.pack == HPC_PANEL16)
@@ -109,7 +110,7 @@ static rings rings_in(void *workspace, int64_t y_rows)
     return (rings){at, at + 1, at + 1 + y_rows};
 }
 
-static int link_rings(const rings *w, const hpc_scatter_args *a)
+static int link_rings(const hpc_launch *l, const rings *w, const hpc_scatter_args *a)
 {
     const int32_t *index = a->index.data;
     int64_t rows = hpc_tensor_rows(&a->y), from = 0, end = hpc_tensor_n(&a->index);
@@ -118,7 +119,7 @@ static int link_rings(const rings *w, const hpc_scatter_args *a)
     for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n) {
         for (int64_t i = s.at; i < s.at + s.n; i++) {
             int64_t to = hpc_part_row(index[i], a->attr.first, a->attr.rows, rows);
-            if (to == HPC_PART_PAST) return past_the_end("scatter", index[i], i, rows);
+            if (to == HPC_PART_PAST) return past_the_end(l, "scatter", index[i], i, rows);
             if (to < 0) continue;
             int32_t *last = w->last + to;
             w->next[i] = *last < 0 ? (int32_t)i : w->next[*last];
@@ -138,6 +139,7 @@ static void clear_others(const hpc_launch *l, const hpc_scatter_args *a, const r
     int64_t r, end;
 
     hpc_share(&r, &end, hpc_tensor_rows(&a->y), 1, l->worker, l->workers);
+    if (a->y.ragged == 0) end = least(end, hpc_tensor_live(&a->y, 0));
     for (int64_t from = r; r <= end; r++) {
         if (r < end && w->last[r] < 0) continue;
         if (r > from)
@@ -185,7 +187,7 @@ static int scatter_add_run(const hpc_launch *l, const void *args)
     rings w = rings_in(l->workspace, hpc_tensor_rows(&a->y));
     part p = part_of(l, &a->y);
 
-    if (l->worker == 0) *w.rc = link_rings(&w, a);
+    if (l->worker == 0) *w.rc = link_rings(l, &w, a);
     hpc_barrier_wait(l->barrier);
     if (*w.rc < 0)
         return l->worker == 0 ? *w.rc : hpc_fail(HPC_E_ABORTED, "scatter: worker 0 failed first");
@@ -197,14 +199,14 @@ static int scatter_add_run(const hpc_launch *l, const void *args)
 }
 
 /* All workers look, so that none writes before another finds that nothing is to be written. */
-static int check_index(const hpc_scatter_args *a)
+static int check_index(const hpc_launch *l, const hpc_scatter_args *a)
 {
     const int32_t *index = a->index.data;
     int64_t rows = hpc_tensor_rows(&a->y), from = 0, end = hpc_tensor_n(&a->index);
 
     for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n)
         for (int64_t i = s.at; i < s.at + s.n; i++)
-            if (index[i] >= rows) return past_the_end("scatter", index[i], i, rows);
+            if (index[i] >= rows) return past_the_end(l, "scatter", index[i], i, rows);
     return 0;
 }
 
@@ -215,7 +217,7 @@ static int scatter_set_run(const hpc_launch *l, const void *args)
     int64_t cols = hpc_tensor_cols(&a->y), from = 0, end = hpc_tensor_n(&a->index);
     part p = part_of(l, &a->y);
     float buffer[CHUNK];
-    int rc = check_index(a);
+    int rc = check_index(l, a);
 
     if (rc < 0) return rc;
     for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n)

@@ -5,10 +5,11 @@
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
-static int past_the_end(const char *op, const int32_t *index, int64_t i, int64_t n)
+static int past_the_end(const hpc_launch *l, const char *op, const int32_t *index, int64_t i,
+                        int64_t n)
 {
-    return hpc_fail(HPC_E_ARG, "%s: index %lld at %lld is past the %lld elements", op,
-                    (long long)index[i], (long long)i, (long long)n);
+    return hpc_kernel_fault(
+        l, &(hpc_fault){.kind = HPC_FAULT_ELEMENT, .at.op = op, .number = {index[i], i, n}});
 }
 
 /* ---- pick ------------------------------------------------------------------------------- */
@@ -46,7 +47,7 @@ static int pick_run(const hpc_launch *l, const void *args)
     for (int64_t at = lo; at < hi; at += CHUNK) {
         int64_t n = least(CHUNK, hi - at);
         for (int64_t i = at; !within(index + at, n, most) && i < at + n; i++)
-            if (index[i] >= most) return past_the_end("pick", index, i, most);
+            if (index[i] >= most) return past_the_end(l, "pick", index, i, most);
         float *to = place(buffer, &a->y, at);
         take(to, &a->x, index + at, n);
         put(&a->y, at, to, n);
@@ -104,7 +105,8 @@ static int spread_run(const hpc_launch *l, const void *args)
 
     hpc_share(&lo, &hi, most, SLAB, l->worker, l->workers);
     int64_t from = first_from(index, n, lo), end = first_from(index, n, hi);
-    if (hi == most && end < n && index[end] >= 0) return past_the_end("spread", index, end, most);
+    if (hi == most && end < n && index[end] >= 0)
+        return past_the_end(l, "spread", index, end, most);
     memset((char *)a->y.data + (size_t)lo * bytes, 0, (size_t)(hi - lo) * bytes);
     for (int64_t at = from; at < end; at += CHUNK) {
         int64_t here = least(CHUNK, end - at);

@@ -18,12 +18,13 @@ static int route_run(const hpc_launch *l, const void *args)
         for (int64_t t = s.at; t < s.at + s.n; t++) {
             int64_t e = group[t];
             if (e >= groups)
-                return hpc_fail(HPC_E_ARG, "route: token %lld goes to group %lld of %lld",
-                                (long long)t, (long long)e, (long long)groups);
+                return hpc_kernel_fault(l, &(hpc_fault){.kind = HPC_FAULT_GROUP,
+                                                        .at.op = "route",
+                                                        .number = {t, e, groups}});
             if (e < lo || e >= hi) continue;
             if (count[e] >= cap)
-                return hpc_fail(HPC_E_ARG, "route: group %lld has more than %lld tokens",
-                                (long long)e, (long long)cap);
+                return hpc_kernel_fault(
+                    l, &(hpc_fault){.kind = HPC_FAULT_FULL, .at.op = "route", .number = {e, cap}});
             index[e * cap + count[e]++] = (int32_t)t;
         }
     }

@@ -67,6 +67,11 @@ static factors factors_of(const hpc_adamw_attr *t, double lr, const hpc_tensor *
                      .eps = (float)t->eps};
 }
 
+static int early_step(const hpc_launch *l, const char *op, int32_t step)
+{
+    return hpc_kernel_fault(l, &(hpc_fault){.kind = HPC_FAULT_STEP, .at.op = op, .number = {step}});
+}
+
 static int adamw_run(const hpc_launch *l, const void *args)
 {
     const hpc_adamw_args *a = args;
@@ -74,7 +79,7 @@ static int adamw_run(const hpc_launch *l, const void *args)
     float buffer[CHUNK];
     int64_t lo, hi;
 
-    if (step < 1) return hpc_fail(HPC_E_ARG, "adamw: step is %d, steps count from 1", (int)step);
+    if (step < 1) return early_step(l, "adamw", step);
     factors f = factors_of(&a->attr, (double)scalar_of(&a->lr), &a->clip, step);
     hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
     for (int64_t n; lo < hi; lo += n) {
@@ -145,7 +150,7 @@ static int adam_run(const hpc_launch *l, const void *args)
     float grads[CHUNK], tops[CHUNK];
     int64_t lo, hi;
 
-    if (step < 1) return hpc_fail(HPC_E_ARG, "adam: step is %d, steps count from 1", (int)step);
+    if (step < 1) return early_step(l, "adam", step);
     factors f = factors_of(&a->attr, 1, &a->clip, step);
     hpc_share(&lo, &hi, hpc_tensor_n(&a->v), LINE, l->worker, l->workers);
     for (int64_t n; lo < hi; lo += n) {

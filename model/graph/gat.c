@@ -1,0 +1,46 @@
+/*
+ * gat.c: graph attention: an edge's score is leaky(a.h_target + b.h_source) for each head of h =
+ * x W; the result is the average of h by the softmax of the scores. Both products with the score
+ * vectors are work on vertices.
+ */
+#include "model/graph/graph.h"
+
+/* [V,H]: the products of each head of h with its part of the vector. */
+static hpc_value score_terms(hpc_saga_build *b, hpc_value h, const char *name)
+{
+    hpc_program *p = b->p;
+    int64_t rows = p->value[h].type.extent[0], heads = b->o.heads, cols = b->o.outputs;
+    hpc_value product = hpc_binary(p, HPC_MUL, h, hpc_saga_parameter(b, name, cols, 0));
+    hpc_value by_head = hpc_view(p, product, 2, (int64_t[]){rows * heads, cols / heads});
+    hpc_value sum = hpc_reduce(p, HPC_NEW, by_head, HPC_SUM, HPC_OVER_COLS);
+    return hpc_view(p, sum, 2, (int64_t[]){rows, heads});
+}
+
+static void scatter(hpc_saga_ends *out, hpc_saga_build *b, hpc_value x)
+{
+    hpc_value w = hpc_saga_parameter(b, "weight", b->o.outputs, b->o.features);
+    out->row = hpc_linear(b->p, x, w, HPC_NONE, HPC_NONE);
+    out->source = score_terms(b, out->row, "source");
+    out->target = score_terms(b, out->row, "target");
+}
+
+/* leaky(s) = 0.2 s + 0.8 max(s, 0) */
+static hpc_value apply_edge(hpc_saga_build *b, const hpc_saga_ends *ends, const hpc_graph *g)
+{
+    hpc_value s = hpc_graph_add(b->p, ends->target, ends->source, g);
+    hpc_value up = hpc_scale(b->p, HPC_NEW, hpc_activate(b->p, s, HPC_RELU), HPC_NONE, 0.8);
+    return hpc_binary(b->p, HPC_ADD, hpc_scale(b->p, HPC_NEW, s, HPC_NONE, 0.2), up);
+}
+
+static hpc_value apply_vertex(hpc_saga_build *b, hpc_value sum, hpc_value x)
+{
+    (void)x;
+    hpc_value bias = hpc_saga_parameter(b, "bias", b->o.outputs, 0);
+    return hpc_activate(b->p, hpc_binary(b->p, HPC_ADD, sum, bias), b->o.act);
+}
+
+const hpc_saga_layer hpc_saga_gat = {.name = "gat",
+                                     .gather = HPC_SAGA_SOFTMAX,
+                                     .scatter = scatter,
+                                     .apply_edge = apply_edge,
+                                     .apply_vertex = apply_vertex};

@@ -1,0 +1,237 @@
+/*
+ * backend.c: the backends cuda and cuda-shim, which differ in the shared object that they open
+ * (cuda.h).
+ */
+#include <dlfcn.h>
+
+#include "runtime/device/cuda/cuda.h"
+#include "runtime/device/priv.h"
+
+typedef struct cuda_device {
+    hpc_device base;
+    const hpc_cuda_library *library;
+    void *self;
+    hpc_cuda_about about;
+    hpc_barrier alone;
+    char why[HPC_CUDA_TEXT];
+} cuda_device;
+
+static cuda_device *cuda_of(hpc_device *d)
+{
+    return (cuda_device *)d;
+}
+
+static int failed(const cuda_device *c, int code)
+{
+    return hpc_fail(code, "%s: %s", c->base.info.backend, c->why);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void cuda_close(hpc_device *d)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->self) c->library->close(c->self);
+    hpc_free(c);
+}
+
+static int find_library(const hpc_cuda_library **out, const char *file, const char *name,
+                        const char *package)
+{
+    void *object = NULL;
+    int rc;
+    TRY(hpc_library_open(&object, file, name, package));
+    *out = dlsym(object, HPC_CUDA_SYMBOL);
+    if (!*out || (*out)->version != HPC_CUDA_VERSION)
+        rc = hpc_fail(HPC_E_UNSUPPORTED, "%s has another version; rebuild it", name);
+out:
+    return rc;
+}
+
+static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc_backend *backend,
+                        const char *name, const char *package)
+{
+    int rc = HPC_OK;
+    cuda_device *c = hpc_alloc(1, sizeof *c);
+    if (!c) return HPC_E_NOMEM;
+    c->base.backend = backend;
+    c->base.kernels = &hpc_cuda_kernels;
+    c->base.info =
+        (hpc_device_info){.backend = backend->name, .threads = 1, .activations = HPC_BF16};
+    hpc_barrier_init(&c->alone, 1);
+    TRY(find_library(&c->library, o->library, name, package));
+    if (c->library->open(&c->self, o->index, o->isa, &c->about, c->why) != 0)
+        TRY(failed(c, HPC_E_UNSUPPORTED));
+    c->base.info.isa = c->about.architecture;
+    c->base.info.memory_bytes = c->about.memory_bytes;
+    *out = &c->base;
+    c = NULL;
+out:
+    if (c) cuda_close(&c->base);
+    return rc;
+}
+
+static int cuda_open(hpc_device **out, const hpc_device_options *o)
+{
+    return open_backend(out, o, &hpc_backend_cuda, "hpccoder-cuda.so", "the CUDA toolkit");
+}
+
+static int shim_open(hpc_device **out, const hpc_device_options *o)
+{
+    return open_backend(out, o, &hpc_backend_cuda_shim, "hpccoder-cuda-shim.so", "g++");
+}
+
+/* ---- memory and queues --------------------------------------------------------------------------
+ */
+
+static int cuda_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->alloc(c->self, out, bytes, c->why) == 0) return HPC_OK;
+    return hpc_fail(HPC_E_NOMEM,
+                    "%s: no memory for %zu bytes; %zu are allocated here, the device has %zu",
+                    d->info.backend, bytes, d->info.alloc_bytes, c->about.memory_bytes);
+}
+
+static void cuda_release(hpc_device *d, void *p)
+{
+    cuda_of(d)->library->release(cuda_of(d)->self, p);
+}
+
+static int cuda_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
+                     hpc_direction way)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->copy(c->self, q, dst, src, bytes, way, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_record(hpc_device *d, hpc_queue q, int *event)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->record(c->self, q, event, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_wait(hpc_device *d, hpc_queue q, int event)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->wait(c->self, q, event, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_sync(hpc_device *d, int event)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->sync(c->self, event, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_elapsed(hpc_device *d, int from, int to, int64_t *ns)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->elapsed(c->self, from, to, ns, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->fill(c->self, q, p, byte, bytes, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_FAULT);
+}
+
+static int cuda_host_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    cuda_device *c = cuda_of(d);
+    if (c->library->host_alloc(c->self, out, bytes, c->why) == 0) return HPC_OK;
+    return failed(c, HPC_E_NOMEM);
+}
+
+static void cuda_host_release(hpc_device *d, void *p)
+{
+    cuda_of(d)->library->host_release(cuda_of(d)->self, p);
+}
+
+static void *cuda_stream(hpc_device *d, hpc_queue q)
+{
+    return cuda_of(d)->library->stream(cuda_of(d)->self, q);
+}
+
+/* ---- launches
+ * --------------------------------------------------------------------------------------- */
+
+int hpc_cuda_run(const hpc_launch *l, hpc_cuda_launcher *launcher, const void *args)
+{
+    const hpc_cuda_stream *s = l->stream;
+    if (launcher(s, args, l->workspace) == 0) return HPC_OK;
+    return hpc_fail(HPC_E_FAULT, "cuda: %s", s->why);
+}
+
+static int cuda_launch(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_signature *s,
+                       const void *args, void *workspace, const int32_t *guard, hpc_origin at)
+{
+    cuda_device *c = cuda_of(d);
+    int rc = HPC_OK;
+    hpc_cuda_stream stream = {.library = c->library,
+                              .self = c->self,
+                              .queue = q,
+                              .at = at,
+                              .guard = guard,
+                              .why = c->why};
+    TRY(p->run(&(hpc_launch){.workers = 1,
+                             .barrier = &c->alone,
+                             .workspace = p->workspace ? workspace : NULL,
+                             .stream = &stream},
+               args));
+out:
+    return rc < 0 ? hpc_error_where("%s #%d %s", at.segment, at.insn, s->name) : rc;
+}
+
+static int cuda_fence(hpc_device *d)
+{
+    cuda_device *c = cuda_of(d);
+    hpc_fault fault = {0};
+    if (c->library->fence(c->self, &fault, c->why) != 0) return failed(c, HPC_E_FAULT);
+    if (fault.kind == HPC_FAULT_NONE) return HPC_OK;
+    hpc_fault_fail(&fault);
+    return hpc_error_where("%s #%d", fault.at.segment, fault.at.insn);
+}
+
+const hpc_backend hpc_backend_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .fence = cuda_fence,
+    .copy = cuda_copy,
+    .launch = cuda_launch,
+    .record = cuda_record,
+    .wait = cuda_wait,
+    .sync = cuda_sync,
+    .elapsed = cuda_elapsed,
+    .fill = cuda_fill,
+    .host_alloc = cuda_host_alloc,
+    .host_release = cuda_host_release,
+    .stream = cuda_stream,
+};
+
+const hpc_backend hpc_backend_cuda_shim = {
+    .name = "cuda-shim",
+    .poisoned = true,
+    .open = shim_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .fence = cuda_fence,
+    .copy = cuda_copy,
+    .launch = cuda_launch,
+    .record = cuda_record,
+    .wait = cuda_wait,
+    .sync = cuda_sync,
+    .elapsed = cuda_elapsed,
+    .fill = cuda_fill,
+    .host_alloc = cuda_host_alloc,
+    .host_release = cuda_host_release,
+};

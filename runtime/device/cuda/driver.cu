@@ -1,0 +1,221 @@
+/*
+ * driver.cu: the device on the CUDA runtime: memory, streams, events, fences and launches.
+ */
+#include <cuda_runtime.h>
+#include <new>
+#include <stdio.h>
+#include <vector>
+
+#include "runtime/device/cuda/simt.h"
+#include "runtime/device/cuda/table.h"
+
+namespace {
+
+struct device {
+    int number;
+    cudaStream_t stream[HPC_QUEUE_N];
+    std::vector<cudaEvent_t> event; /* used since the last fence, then spare ones */
+    int event_n;
+    hpc_fault *fault, *host_fault; /* of the device; pinned */
+};
+
+int failed(char *why, const char *what, cudaError_t error)
+{
+    snprintf(why, HPC_CUDA_TEXT, "%s: %s", what, cudaGetErrorString(error));
+    (void)cudaGetLastError();
+    return 1;
+}
+
+#define CHECK(call, what)                                                                          \
+    do {                                                                                           \
+        const cudaError_t error_ = (call);                                                         \
+        if (error_ != cudaSuccess) return failed(why, what, error_);                               \
+    } while (0)
+
+/* No driver, one that is too old, or no device: each by its name. */
+int find_device(int number, char *why)
+{
+    int n = 0, driver = 0, runtime = 0;
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (driver == 0) {
+        snprintf(why, HPC_CUDA_TEXT, "no NVIDIA driver is installed");
+        return 1;
+    }
+    if (driver / 1000 < runtime / 1000) {
+        snprintf(why, HPC_CUDA_TEXT,
+                 "the NVIDIA driver supports CUDA %d.%d, this build needs %d.0: update the driver",
+                 driver / 1000, driver % 1000 / 10, runtime / 1000);
+        return 1;
+    }
+    CHECK(cudaGetDeviceCount(&n), "looking for GPUs");
+    if (number >= 0 && number < n) return 0;
+    snprintf(why, HPC_CUDA_TEXT, n ? "device %d: devices are 0 to %d" : "no GPU is visible", number,
+             n - 1);
+    return 1;
+}
+
+int check_architecture(const cudaDeviceProp *p, char *why)
+{
+    if (p->major >= 8) return 0;
+    snprintf(why, HPC_CUDA_TEXT, "built for sm_80 and newer, %s is sm_%d%d", p->name, p->major,
+             p->minor);
+    return 1;
+}
+
+void close_device(void *self)
+{
+    device *d = (device *)self;
+    for (cudaStream_t s : d->stream)
+        if (s) (void)cudaStreamDestroy(s);
+    for (cudaEvent_t e : d->event) (void)cudaEventDestroy(e);
+    (void)cudaFree(d->fault);
+    (void)cudaFreeHost(d->host_fault);
+    delete d;
+}
+
+int prepare(device *d, char *why)
+{
+    for (cudaStream_t &s : d->stream)
+        CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "creating a stream");
+    CHECK(cudaMalloc((void **)&d->fault, sizeof *d->fault), "allocating");
+    CHECK(cudaMemset(d->fault, 0, sizeof *d->fault), "clearing");
+    CHECK(cudaMallocHost((void **)&d->host_fault, sizeof *d->host_fault), "pinning memory");
+    return 0;
+}
+
+int open_device(void **self, int number, const char *, hpc_cuda_about *about, char *why)
+{
+    cudaDeviceProp p;
+    if (find_device(number, why) != 0) return 1;
+    CHECK(cudaGetDeviceProperties(&p, number), "asking for the properties of a GPU");
+    if (check_architecture(&p, why) != 0) return 1;
+    CHECK(cudaSetDevice(number), "choosing a GPU");
+    device *d = new (std::nothrow) device();
+    if (!d) return failed(why, "opening a GPU", cudaErrorMemoryAllocation);
+    d->number = number;
+    if (prepare(d, why) != 0) {
+        close_device(d);
+        return 1;
+    }
+    snprintf(about->architecture, sizeof about->architecture, "sm_%d%d", p.major, p.minor);
+    about->memory_bytes = p.totalGlobalMem;
+    *self = d;
+    return 0;
+}
+
+int alloc_memory(void *, void **out, size_t bytes, char *why)
+{
+    CHECK(cudaMalloc(out, bytes > 0 ? bytes : 1), "allocating");
+    return 0;
+}
+
+void release_memory(void *, void *p)
+{
+    (void)cudaFree(p);
+}
+
+int copy_memory(void *self, int queue, void *dst, const void *src, size_t bytes, hpc_direction way,
+                char *why)
+{
+    static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                           cudaMemcpyDeviceToDevice};
+    CHECK(cudaMemcpyAsync(dst, src, bytes, kinds[way], ((device *)self)->stream[queue]), "copying");
+    return 0;
+}
+
+int record_event(void *self, int queue, int *event, char *why)
+{
+    device *d = (device *)self;
+    if (d->event_n == (int)d->event.size()) {
+        cudaEvent_t e;
+        CHECK(cudaEventCreate(&e), "creating an event");
+        d->event.push_back(e);
+    }
+    *event = d->event_n++;
+    CHECK(cudaEventRecord(d->event[*event], d->stream[queue]), "recording an event");
+    return 0;
+}
+
+int wait_event(void *self, int queue, int event, char *why)
+{
+    device *d = (device *)self;
+    CHECK(cudaStreamWaitEvent(d->stream[queue], d->event[event], 0), "waiting for an event");
+    return 0;
+}
+
+int sync_event(void *self, int event, char *why)
+{
+    CHECK(cudaEventSynchronize(((device *)self)->event[event]), "waiting for an event");
+    return 0;
+}
+
+int elapsed_time(void *self, int from, int to, int64_t *ns, char *why)
+{
+    const device *d = (device *)self;
+    float ms = 0;
+    CHECK(cudaEventElapsedTime(&ms, d->event[from], d->event[to]), "reading the time of events");
+    *ns = (int64_t)((double)ms * 1e6);
+    return 0;
+}
+
+int fill_memory(void *self, int queue, void *p, int byte, size_t bytes, char *why)
+{
+    CHECK(cudaMemsetAsync(p, byte, bytes, ((device *)self)->stream[queue]), "filling");
+    return 0;
+}
+
+int alloc_host(void *, void **out, size_t bytes, char *why)
+{
+    CHECK(cudaMallocHost(out, bytes > 0 ? bytes : 1), "pinning memory");
+    return 0;
+}
+
+void release_host(void *, void *p)
+{
+    (void)cudaFreeHost(p);
+}
+
+int fence_queues(void *self, hpc_fault *fault, char *why)
+{
+    device *d = (device *)self;
+    d->event_n = 0;
+    for (cudaStream_t s : d->stream) CHECK(cudaStreamSynchronize(s), "running kernels");
+    CHECK(cudaMemcpy(d->host_fault, d->fault, sizeof *fault, cudaMemcpyDeviceToHost), "copying");
+    *fault = *d->host_fault;
+    if (fault->kind) CHECK(cudaMemset(d->fault, 0, sizeof *fault), "clearing");
+    return 0;
+}
+
+void *stream_of(void *self, int queue)
+{
+    return ((device *)self)->stream[queue];
+}
+
+} // namespace
+
+simt_gate hpc_cuda_gate(const hpc_cuda_stream *s)
+{
+    return {s->guard, ((device *)s->self)->fault, s->at};
+}
+
+int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape shape, void **args)
+{
+    char *why = s->why;
+    if (shape.blocks == 0 || shape.blocks_y == 0) return 0;
+    const int shared_default = 48 << 10;
+    if (shape.shared_bytes > shared_default)
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   shape.shared_bytes),
+              "asking for shared memory");
+    CHECK(cudaLaunchKernel(kernel, dim3((unsigned)shape.blocks, (unsigned)shape.blocks_y),
+                           dim3((unsigned)shape.threads), args, (size_t)shape.shared_bytes,
+                           ((device *)s->self)->stream[s->queue]),
+          "launching a kernel");
+    return 0;
+}
+
+extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
+    HPC_CUDA_VERSION, open_device,  close_device, alloc_memory,      release_memory, copy_memory,
+    record_event,     wait_event,   sync_event,   elapsed_time,      fill_memory,    alloc_host,
+    release_host,     fence_queues, stream_of,    HPC_CUDA_LAUNCHERS};

@@ -1,0 +1,108 @@
+/*
+ * plan.h: a training plan as a value: grid and passes, layouts of parameters, stages, and the tasks
+ * of a step. Trainer, prover, simulator, `plan show` and checkpoints read it.
+ */
+#ifndef HPC_TRAIN_PLAN_H
+#define HPC_TRAIN_PLAN_H
+
+#include "train/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tasks ----------------------------------------------------------------------------- */
+typedef enum hpc_plan_run {
+    HPC_PLAN_FORWARD,
+    HPC_PLAN_BACKWARD,
+    HPC_PLAN_NORM,
+    HPC_PLAN_REFRESH, /* only in steps with a refresh */
+    HPC_PLAN_UPDATE,
+    HPC_PLAN_GATHER,
+    HPC_PLAN_RUN_N
+} hpc_plan_run;
+extern const char *const hpc_plan_run_names[]; /* by hpc_plan_run, NULL-terminated */
+typedef struct hpc_plan_task {
+    int run;              /* hpc_plan_run: the segment, with: */
+    int chunk;            /* FORWARD, BACKWARD: stage of the rank, from 0 */
+    int microbatch, slot; /* slot: memory that holds a microbatch in flight */
+    int after[2];         /* tasks of the same list, or -1 */
+    int rank;             /* preference among tasks that can start: smallest first */
+} hpc_plan_task;
+typedef struct hpc_plan_list { /* of the ranks at one coordinate of the pipe axis */
+    hpc_plan_task *task;       /* gradients first, then norm, refresh, update, gather */
+    int task_n, gradient_n;
+    int slots;
+} hpc_plan_list;
+
+/* The tasks of rank `rank` of `ranks` along pipe; the caller frees out->task. HPC_E_ARG: a schedule
+ * that does not fit the number of microbatches. */
+int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *q, int ranks, int rank,
+                   int64_t microbatches);
+/* The schedule and numbers that q's defaults stand for. */
+hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks);
+
+/* ---- the plan -------------------------------------------------------------------------- */
+enum { HPC_PLAN_VERSION = 1 };
+typedef struct hpc_plan_layout {
+    const char *name; /* of a parameter */
+    int8_t layout[HPC_AXIS_N];
+} hpc_plan_layout;
+struct hpc_train_plan {
+    int64_t layers, hidden, heads, kv_heads, ffn, vocab; /* of its model */
+    hpc_parallel parallel; /* with pipe.first and the schedule resolved */
+    int recompute, recompute_blocks;
+    int64_t microbatches;
+    hpc_plan_layout *layout; /* [layout_n], in the order of the tensor table */
+    int64_t layout_n;
+    hpc_plan_list *list; /* [list_n]: by coordinate on the pipe axis */
+    int list_n;
+    hpc_arena *arena; /* owns names */
+};
+/* The plan of a step that was emitted as p with these options, before hpc_step_shard. */
+int hpc_plan_make(hpc_train_plan **out, const hpc_program *p, const hpc_step *io,
+                  const hpc_model_config *c, const hpc_step_options *s, int64_t microbatches);
+void hpc_plan_free(hpc_train_plan *plan);
+/* Replaces the task lists of a plan that was made from `given` by the given ones. HPC_E_SHAPE: a
+ * given layout is not that of the grid and passes. */
+int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given);
+/* Proves that tasks are complete, keep their slots, add gradients in the order of microbatches and
+ * never wait for each other. HPC_E_STATE names task and rank. */
+int hpc_plan_check_tasks(const hpc_train_plan *plan);
+/* HPC_E_SHAPE: a plan of another model; the message names the first size that differs. */
+int hpc_plan_check(const hpc_train_plan *plan, const hpc_model_config *c);
+/* Appends the plan as a JSON object; docs/json-training.md lists its keys. */
+void hpc_plan_put(hpc_json_out *w, const char *key, const hpc_train_plan *plan);
+/* HPC_E_FORMAT names the key; HPC_E_UNSUPPORTED: a newer version. */
+int hpc_plan_read(hpc_train_plan **out, const char *path);
+int hpc_plan_get(hpc_train_plan **out, const hpc_json *root);
+
+/* ---- time ------------------------------------------------------------------------------ */
+/* Makespan of the gradient tasks of all ranks along pipe, by discrete events. IN_ORDER runs the
+ * lists as they are; PREFERRED whichever task can start, smallest rank first; FIFO whichever could
+ * start first. A message that arrives in the instant in which a rank chooses is seen the next
+ * time. */
+typedef enum hpc_plan_policy {
+    HPC_PLAN_IN_ORDER,
+    HPC_PLAN_PREFERRED,
+    HPC_PLAN_FIFO
+} hpc_plan_policy;
+typedef struct hpc_plan_times {
+    const double *forward, *backward; /* [stages]: seconds of a microbatch */
+    double message;                   /* seconds between the end of a task and the start of the
+                                         task of another rank that reads its result */
+} hpc_plan_times;
+typedef struct hpc_plan_span {
+    double seconds;
+    double idle[HPC_STAGES];   /* by rank: seconds without a task */
+    int in_flight[HPC_STAGES]; /* by rank: most microbatches between first forward and last
+                                  backward */
+} hpc_plan_span;
+/* HPC_E_STATE: tasks that wait for each other; the message names one. */
+int hpc_plan_simulate_tasks(hpc_plan_span *out, const hpc_plan_list *list, int ranks, int chunks,
+                            hpc_plan_policy policy, const hpc_plan_times *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
