@@ -10,7 +10,7 @@ typedef struct pair {
     const char *c, *fortran;
 } pair;
 
-/* Longer texts first. The blank after "for" keeps "default(none)" as it is. */
+/* Longer texts first. */
 static const pair words[] = {{"#pragma omp ", "!$omp "},
                              {"parallel for", "parallel do"},
                              {"reduction(&&:", "reduction(.and.:"},
@@ -81,7 +81,7 @@ void fortran_limit(hpc_pragma_loops *l)
     }
 }
 
-/* NULL, with *out as it was: there is no memory. */
+/* *out becomes NULL if Fortran cannot spell it. */
 static int translate(const char **out, hpc_arena *a)
 {
     hpc_buf b = {0};

@@ -427,19 +427,9 @@ static void test_sarif(void **state)
     hpc_json_free(root);
 }
 
-static bool has_flang(void)
-{
-    char path[PATH_MAX];
-    return hpc_file_exists(hpc_test_built(path, "hpccoder-flang"));
-}
-
 /* Loops of a language without a parser are listed. */
 static void test_languages(void **state)
 {
-    write_text(state, "a.f90",
-               "subroutine f(n, a)\n  integer :: n\n  real :: a(n)\n"
-               "  !$omp parallel do\n  do i = 1, n\n    a(i) = 0\n  end do\n"
-               "  do i = 1, n\n    a(i) = 0\n  end do\nend subroutine\n");
     write_text(state, "c.cl",
                "kernel void f(global float *a, int n)\n{\n"
                "    for (int i = 0; i < n; i++) a[i] = 0;\n}\n");
@@ -449,43 +439,6 @@ static void test_languages(void **state)
     hpc_test_says(o.out, "    form: OpenCL is not analysed");
     hpc_test_says(o.out, "\n1 loop: 0 parallel, 0 conditional, 0 unsafe, 1 unknown\n");
     assert_string_equal(o.err, "");
-    if (has_flang()) return;
-    run(state, 0, "pragma @a.f90");
-    hpc_test_says(o.out, "a.f90:5: unknown\n     5 |   do i = 1, n\n       |   ^~~~~~~~~~~\n");
-    hpc_test_says(o.out, "    has: !$omp parallel do\n    which is not proven\n");
-    hpc_test_says(o.out, "install libflang-19-dev and llvm-19-dev and run `make` again\n");
-    assert_string_equal(o.err, "");
-}
-
-/* Directives of Fortran in both forms: written, read, and judged. */
-static void test_fortran(void **state)
-{
-    if (!has_flang()) {
-        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-        skip();
-    }
-    write_text(state, "a.f90",
-               "subroutine f(a, s)\n  real(8), intent(inout) :: a(1000000), s\n  integer :: i\n"
-               "  do i = 1, 1000000\n    s = s + a(i)\n  end do\n"
-               "  !$omp parallel do &\n  !$omp private(i)\n"
-               "  do i = 2, 1000000\n    a(i) = a(i - 1)\n  end do\nend subroutine\n");
-    write_text(state, "b.f",
-               "      subroutine f(a)\n      real a(1000000)\n      do 10 i = 1, 1000000\n"
-               "   10 a(i) = 0\n      end\n");
-    run(state, 1, "pragma --check @a.f90");
-    hpc_test_says(o.out, "    has: !$omp parallel do private(i)\n    which is wrong: ");
-    run(state, 0, "pragma --fix @a.f90 @b.f");
-    holds(state, "a.f90",
-          "subroutine f(a, s)\n  real(8), intent(inout) :: a(1000000), s\n  integer :: i\n"
-          "  !$omp parallel do reduction(+:s)\n"
-          "  do i = 1, 1000000\n    s = s + a(i)\n  end do\n"
-          "  !$omp parallel do &\n  !$omp private(i)\n"
-          "  do i = 2, 1000000\n    a(i) = a(i - 1)\n  end do\nend subroutine\n");
-    holds(state, "b.f",
-          "      subroutine f(a)\n      real a(1000000)\n!$omp parallel do\n"
-          "      do 10 i = 1, 1000000\n   10 a(i) = 0\n      end\n");
-    run(state, 0, "pragma --fix @a.f90 @b.f");
-    hpc_test_says(o.out, "0 directives inserted\n");
 }
 
 static void file_that_does_not_compile_exits_2_and_names_the_first_error(void **state)
@@ -614,7 +567,6 @@ int main(void)
         TEST(test_diff),
         TEST(test_sarif),
         TEST(test_languages),
-        TEST(test_fortran),
         cmocka_unit_test_setup_teardown(
             file_that_does_not_compile_exits_2_and_names_the_first_error, hpc_test_folder_setup,
             hpc_test_folder_teardown),

@@ -54,6 +54,7 @@ nccl\.h runtime/link/nccl/
 mpi(-ext)?\.h runtime/link/mpi/
 git2[^>]*\.h runtime/git/
 clang-c/[^>]* runtime/source/clang/
+flang/[^>]* runtime/source/flang/
 microhttpd\.h infer/serve/microhttpd/
 sentencepiece[^>]* tokenizer/sentencepiece/
 pcre2\.h tokenizer/

@@ -262,9 +262,8 @@ void Walk::argument(const parser::ActualArgSpec &a, bool by_reference, bool wide
 
 static std::string c_name(const std::string &name)
 {
-    static const char *const same[]{"sin",  "cos",  "tan",  "asin", "acos", "atan",
-                                    "sinh", "cosh", "tanh", "exp",  "log",  "log10",
-                                    "sqrt", "hypot"};
+    static const char *const same[]{"sin",  "cos",  "tan", "asin", "acos",  "atan", "sinh",
+                                    "cosh", "tanh", "exp", "log",  "log10", "sqrt", "hypot"};
     for (const char *s : same)
         if (name == s || name == std::string("d") + s) return s;
     if (name == "abs" || name == "dabs" || name == "iabs") return "fabs";
@@ -277,9 +276,9 @@ static std::string c_name(const std::string &name)
 /* Their result depends on the shape of an argument, never on its elements. */
 static bool is_inquiry(const std::string &name)
 {
-    static const char *const names[]{"size",     "lbound",     "ubound",  "shape",    "kind",
-                                     "present",  "allocated",  "epsilon", "huge",     "tiny",
-                                     "bit_size", "associated", "digits",  "precision", "range",
+    static const char *const names[]{"size",     "lbound",       "ubound",  "shape",     "kind",
+                                     "present",  "allocated",    "epsilon", "huge",      "tiny",
+                                     "bit_size", "associated",   "digits",  "precision", "range",
                                      "len",      "is_contiguous"};
     for (const char *s : names)
         if (name == s) return true;
@@ -289,8 +288,7 @@ static bool is_inquiry(const std::string &name)
 bool Walk::intrinsic(const parser::Call &c, const std::string &name, const Expr &whole)
 {
     const auto &args{std::get<std::list<parser::ActualArgSpec>>(c.t)};
-    if (name == "mod" && args.size() == 2 &&
-        t.type[type_of(whole)].kind == HPC_TYPE_INTEGER) {
+    if (name == "mod" && args.size() == 2 && t.type[type_of(whole)].kind == HPC_TYPE_INTEGER) {
         const int32_t node{begin(HPC_TREE_BINARY, whole.source, '%', type_of(whole))};
         for (const auto &a : args) argument(a, false, false);
         end(node);
@@ -304,8 +302,8 @@ bool Walk::intrinsic(const parser::Call &c, const std::string &name, const Expr 
     }
     const bool inquiry{is_inquiry(name)};
     const std::string known{args.size() <= 2 ? c_name(name) : ""};
-    const int32_t symbol{t.function(known.empty() ? name : known,
-                                    HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
+    const int32_t symbol{
+        t.function(known.empty() ? name : known, HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
     const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};
     end(begin(HPC_TREE_NAME, whole.source, 0, -1, symbol));
     for (const auto &a : args)

@@ -15,7 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "llvm/Support/raw_ostream.h"
+#include <llvm/Support/raw_ostream.h>
 
 using namespace hpc_flang;
 
@@ -258,8 +258,7 @@ static void take_flags(hpc_clang_unit &u, const char *const *flags)
         } else if (f.compare(0, 2, "-D") == 0) {
             const size_t equal{rest.find('=')};
             u.options.predefinitions.emplace_back(
-                rest.substr(0, equal),
-                equal == std::string::npos ? "1" : rest.substr(equal + 1));
+                rest.substr(0, equal), equal == std::string::npos ? "1" : rest.substr(equal + 1));
         }
     }
     u.options.searchDirectories = u.folders;
@@ -320,9 +319,9 @@ static void tree(hpc_clang_tree *out, hpc_clang_unit *u)
         file.to = (uint32_t)u->parse->text.size();
         t.node.push_back(file);
     }
-    *out = hpc_clang_tree{t.node.data(), t.value.data(), t.type.data(),   t.symbol.data(),
-                          t.name.data(), t.node.size(),  t.value.size(),  t.type.size(),
-                          t.symbol.size(), t.name.size(), false};
+    *out = hpc_clang_tree{t.node.data(),   t.value.data(), t.type.data(),  t.symbol.data(),
+                          t.name.data(),   t.node.size(),  t.value.size(), t.type.size(),
+                          t.symbol.size(), t.name.size(),  false};
 }
 
 static void close_unit(hpc_clang_unit *u)

@@ -11,12 +11,12 @@
 #ifndef HPC_SOURCE_FLANG_PRIV_H
 #define HPC_SOURCE_FLANG_PRIV_H
 
-#include "flang/Common/default-kinds.h"
-#include "flang/Parser/parsing.h"
-#include "flang/Semantics/scope.h"
-#include "flang/Semantics/semantics.h"
-#include "flang/Semantics/symbol.h"
-#include "flang/Semantics/tools.h"
+#include <flang/Common/default-kinds.h>
+#include <flang/Parser/parsing.h>
+#include <flang/Semantics/scope.h>
+#include <flang/Semantics/semantics.h>
+#include <flang/Semantics/symbol.h>
+#include <flang/Semantics/tools.h>
 
 #include <deque>
 #include <map>

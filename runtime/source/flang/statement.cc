@@ -42,8 +42,7 @@ void Walk::head(const parser::Name &name, const Expr &lower, const Expr &upper, 
         other(step ? step->source : at);
         return;
     }
-    node = begin(HPC_TREE_BINARY, upper.source, *by > 0 ? HPC_OP_LESS_EQUAL
-                                                       : HPC_OP_GREATER_EQUAL);
+    node = begin(HPC_TREE_BINARY, upper.source, *by > 0 ? HPC_OP_LESS_EQUAL : HPC_OP_GREATER_EQUAL);
     name_ref(name, true);
     value(upper);
     end(node);
@@ -106,8 +105,8 @@ void Walk::do_construct(const parser::DoConstruct &d)
 /* EXIT and CYCLE of another construct than the innermost loop are jumps like GO TO. */
 void Walk::jump(const std::optional<parser::Name> &name, hpc_tree_kind kind, CharBlock where)
 {
-    const bool own{!loops.empty() && (!name || (loops.back().name &&
-                                                loops.back().name->source == name->source))};
+    const bool own{!loops.empty() &&
+                   (!name || (loops.back().name && loops.back().name->source == name->source))};
     leaf(own ? kind : HPC_TREE_GOTO, where);
 }
 
@@ -357,20 +356,16 @@ void Walk::construct(const parser::ExecutionPartConstruct &c)
                 case_construct(y.value());
             else if constexpr (std::is_same_v<Y, common::Indirection<parser::WhereConstruct>>)
                 where_construct(y.value());
-            else if constexpr (std::is_same_v<Y, common::Indirection<parser::AssociateConstruct>>)
-            {
+            else if constexpr (std::is_same_v<Y, common::Indirection<parser::AssociateConstruct>>) {
                 other(first_of(y.value()), true);
                 block(std::get<parser::Block>(y.value().t), span_of(y.value()));
-            } else if constexpr (std::is_same_v<Y, common::Indirection<parser::BlockConstruct>> ||
-                                 std::is_same_v<Y,
-                                                common::Indirection<parser::SelectTypeConstruct>> ||
-                                 std::is_same_v<Y, common::Indirection<parser::ForallConstruct>> ||
-                                 std::is_same_v<Y,
-                                                common::Indirection<parser::CriticalConstruct>> ||
-                                 std::is_same_v<Y,
-                                                common::Indirection<parser::SelectRankConstruct>> ||
-                                 std::is_same_v<Y,
-                                                common::Indirection<parser::ChangeTeamConstruct>>)
+            } else if constexpr (
+                std::is_same_v<Y, common::Indirection<parser::BlockConstruct>> ||
+                std::is_same_v<Y, common::Indirection<parser::SelectTypeConstruct>> ||
+                std::is_same_v<Y, common::Indirection<parser::ForallConstruct>> ||
+                std::is_same_v<Y, common::Indirection<parser::CriticalConstruct>> ||
+                std::is_same_v<Y, common::Indirection<parser::SelectRankConstruct>> ||
+                std::is_same_v<Y, common::Indirection<parser::ChangeTeamConstruct>>)
                 other(span_of(y.value()), true);
             else if constexpr (!std::is_same_v<Y, common::Indirection<parser::CompilerDirective>>)
                 lost = true; /* a construct without a position */
@@ -395,15 +390,14 @@ static bool has_jump(const Table &t, int32_t from)
     return false;
 }
 
-void Walk::function(const semantics::Symbol *symbol, const semantics::Scope *scope,
-                    CharBlock first, CharBlock last, const parser::Block &body)
+void Walk::function(const semantics::Symbol *symbol, const semantics::Scope *scope, CharBlock first,
+                    CharBlock last, const parser::Block &body)
 {
     if (!scope) return;
     unit = scope;
     jumps = lost = false;
     const CharBlock where{first.begin(), last.end() > first.begin() ? last.end() : first.end()};
-    const int32_t node{
-        begin(HPC_TREE_FUNCTION, where, 0, -1, symbol ? t.procedure(*symbol) : -1)};
+    const int32_t node{begin(HPC_TREE_FUNCTION, where, 0, -1, symbol ? t.procedure(*symbol) : -1)};
     block(body, where);
     end(node);
     distrust_pure(node);
@@ -527,8 +521,8 @@ void Walk::program()
                 else if constexpr (std::is_same_v<X, common::Indirection<parser::Module>> ||
                                    std::is_same_v<X, common::Indirection<parser::Submodule>>)
                     module_part(std::get<std::optional<parser::ModuleSubprogramPart>>(x.value().t));
-                else if constexpr (std::is_same_v<X,
-                                                  common::Indirection<parser::FunctionSubprogram>> ||
+                else if constexpr (std::is_same_v<
+                                       X, common::Indirection<parser::FunctionSubprogram>> ||
                                    std::is_same_v<
                                        X, common::Indirection<parser::SubroutineSubprogram>>)
                     subprogram(x.value());

@@ -26,8 +26,7 @@ bool is_opaque(const Symbol &s)
     if (!s.has<semantics::ObjectEntityDetails>() || !type || s.Corank() > 0) return true;
     if (s.test(Symbol::Flag::CrayPointee) || s.test(Symbol::Flag::CrayPointer)) return true;
     if (semantics::FindEquivalenceSet(s)) return true;
-    return type->category() == semantics::DeclTypeSpec::Character ||
-           type->IsUnlimitedPolymorphic();
+    return type->category() == semantics::DeclTypeSpec::Character || type->IsUnlimitedPolymorphic();
 }
 
 /* ---- names and types ---- */
@@ -92,8 +91,7 @@ int32_t Table::bare(const Symbol &s)
 
 int32_t Table::array(int32_t element, int rank)
 {
-    for (; rank > 0; rank--)
-        element = intern(hpc_tree_type{HPC_TYPE_ARRAY, 0, element, -1, -1, 0});
+    for (; rank > 0; rank--) element = intern(hpc_tree_type{HPC_TYPE_ARRAY, 0, element, -1, -1, 0});
     return element;
 }
 
@@ -140,8 +138,7 @@ int32_t Table::variable(const Symbol &s, const semantics::Scope &unit)
     hpc_symbol r{};
     r.kind = HPC_SYMBOL_VARIABLE;
     r.flags = HPC_SYMBOL_IN_FILE;
-    if (!s.attrs().test(Attr::TARGET))
-        r.flags |= shared ? HPC_SYMBOL_INTERNAL : HPC_SYMBOL_LOCAL;
+    if (!s.attrs().test(Attr::TARGET)) r.flags |= shared ? HPC_SYMBOL_INTERNAL : HPC_SYMBOL_LOCAL;
     r.type = object(s);
     r.node = -1;
     r.name = intern(s.name().ToString());

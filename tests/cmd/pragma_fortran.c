@@ -1,0 +1,113 @@
+/*
+ * Tests of `hpccoder pragma` on Fortran: directives are written, read and judged in both forms;
+ * without flang, loops are listed with the missing packages.
+ */
+/* tsan: left out, other tests start the same threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/base.h"
+#include "tests/source/check.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/expect.h"
+
+static hpc_test_outcome o;
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+static void write_text(void **state, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, name), text, strlen(text)));
+}
+
+static void holds(void **state, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    hpc_buf b = {0};
+    test_ok(hpc_file_read(&b, hpc_test_path(path, *state, name), 1 << 20));
+    assert_string_equal(b.data, text);
+    hpc_buf_release(&b);
+}
+
+static void run(void **state, int code, const char *words)
+{
+    hpc_test_command_in(&o, root_of(state), words);
+    if (o.code != code) fail_msg("%s: exit code %d: %s", words, o.code, o.err);
+}
+
+static bool has_flang(void)
+{
+    char path[PATH_MAX];
+    return hpc_file_exists(hpc_test_built(path, "hpccoder-flang"));
+}
+
+/* Without flang the reason names the packages. */
+static void names_the_packages_that_are_missing(void **state)
+{
+    if (has_flang()) {
+        print_message("SKIP: hpccoder-flang was built\n");
+        skip();
+    }
+    write_text(state, "a.f90",
+               "subroutine f(n, a)\n  integer :: n\n  real :: a(n)\n"
+               "  !$omp parallel do\n  do i = 1, n\n    a(i) = 0\n  end do\nend subroutine\n");
+    run(state, 0, "pragma @a.f90");
+    hpc_test_says(o.out, "a.f90:5: unknown\n     5 |   do i = 1, n\n       |   ^~~~~~~~~~~\n");
+    hpc_test_says(o.out, "    has: !$omp parallel do\n    which is not proven\n");
+    hpc_test_says(o.out, "install libflang-19-dev and llvm-19-dev and run `make` again\n");
+}
+
+/* Directives of Fortran in both forms: written, read, and judged. */
+static void writes_and_judges_directives_of_both_forms(void **state)
+{
+    if (!has_flang()) {
+        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
+        skip();
+    }
+    write_text(state, "a.f90",
+               "subroutine f(a, s)\n  real(8), intent(inout) :: a(1000000), s\n  integer :: i\n"
+               "  do i = 1, 1000000\n    s = s + a(i)\n  end do\n"
+               "  !$omp parallel do &\n  !$omp private(i)\n"
+               "  do i = 2, 1000000\n    a(i) = a(i - 1)\n  end do\nend subroutine\n");
+    write_text(state, "b.f",
+               "      subroutine f(a)\n      real a(1000000)\n      do 10 i = 1, 1000000\n"
+               "   10 a(i) = 0\n      end\n");
+    run(state, 1, "pragma --check @a.f90");
+    hpc_test_says(o.out, "    has: !$omp parallel do private(i)\n    which is wrong: ");
+    run(state, 0, "pragma --fix @a.f90 @b.f");
+    holds(state, "a.f90",
+          "subroutine f(a, s)\n  real(8), intent(inout) :: a(1000000), s\n  integer :: i\n"
+          "  !$omp parallel do reduction(+:s)\n"
+          "  do i = 1, 1000000\n    s = s + a(i)\n  end do\n"
+          "  !$omp parallel do &\n  !$omp private(i)\n"
+          "  do i = 2, 1000000\n    a(i) = a(i - 1)\n  end do\nend subroutine\n");
+    holds(state, "b.f",
+          "      subroutine f(a)\n      real a(1000000)\n!$omp parallel do\n"
+          "      do 10 i = 1, 1000000\n   10 a(i) = 0\n      end\n");
+    run(state, 0, "pragma --fix @a.f90 @b.f");
+    hpc_test_says(o.out, "0 directives inserted\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_the_packages_that_are_missing, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(writes_and_judges_directives_of_both_forms,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
