@@ -12,8 +12,9 @@
 enum { PAGE = 16, DRAWN = 1 << 18 /* numbers of a matrix; then they repeat */ };
 
 const char *const hpc_bench_shapes[] = {"134m", "1.1b", "5m", NULL};
-const char *const hpc_bench_decode_weights[] = {"f32",  "bf16", "f16",  "q8_0", "q4_0",
-                                                "q4_K", "q5_K", "q6_K", NULL};
+const char *const hpc_bench_decode_weights[] = {"f32",  "bf16",   "f16",    "q8_0", "q4_0", "q4_K",
+                                                "q5_K", "q6_K",   "q4_1",   "q5_0", "q5_1", "q2_K",
+                                                "q3_K", "iq4_nl", "iq4_xs", NULL};
 const char *const hpc_bench_caches[] = {"f32", "bf16", NULL};
 
 static hpc_model_config config_of(const hpc_bench_decode_options *o)

@@ -11,8 +11,9 @@
 enum { EXTENT_MOST = 1 << 24 };
 
 const char *const hpc_bench_dtypes[] = {"f32", "bf16", "f64", "i8", NULL};
-const char *const hpc_bench_weight_dtypes[] = {"f32",  "bf16", "f16",  "f64",  "q8_0",
-                                               "q4_0", "q4_K", "q5_K", "q6_K", NULL};
+const char *const hpc_bench_weight_dtypes[] = {"f32",  "bf16", "f16",    "f64",    "q8_0", "q4_0",
+                                               "q4_K", "q5_K", "q6_K",   "q4_1",   "q5_0", "q5_1",
+                                               "q2_K", "q3_K", "iq4_nl", "iq4_xs", NULL};
 
 /* The parsed options, apart from names. */
 typedef struct request {
