@@ -4,6 +4,7 @@
 #ifndef HPC_TRAIN_PIPE_H
 #define HPC_TRAIN_PIPE_H
 
+#include "runtime/program/run/run.h"
 #include "runtime/program/stage.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,7 @@ typedef enum hpc_pipe_schedule {
     HPC_PIPE_INTERLEAVED,
     HPC_PIPE_ARRIVAL
 } hpc_pipe_schedule;
+typedef struct hpc_train_plan hpc_train_plan;       /* train/plan.h */
 extern const char *const hpc_pipe_schedule_names[]; /* "auto", ... by kind, NULL-terminated */
 typedef struct hpc_pipe {
     int schedule;          /* hpc_pipe_schedule */

@@ -42,6 +42,9 @@ int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *q, int ranks, int rank,
 /* The schedule and numbers that q's defaults stand for. */
 hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks);
 
+/* Number of times that a step of `microbatches` runs a segment; refresh counts as once. */
+int64_t hpc_step_times(const hpc_step *io, int segment, int64_t microbatches);
+
 /* ---- the plan -------------------------------------------------------------------------- */
 enum { HPC_PLAN_VERSION = 1 };
 typedef struct hpc_plan_layout {

@@ -10,7 +10,6 @@
 
 #include "model/compare.h"
 #include "model/emit.h"
-#include "runtime/program/run/run.h"
 #include "train/pipe.h"
 
 #ifdef __cplusplus
@@ -133,8 +132,6 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
 /* Index of this rank's part of a microbatch's rows; *parts is the number of parts. */
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);
 
-typedef struct hpc_train_plan hpc_train_plan; /* train/plan.h */
-
 /* ---- pruning --------------------------------------------------------------------------------- */
 typedef struct hpc_masks hpc_masks; /* train/prune.h */
 /* Type in which ranks sum gradients. bf16 halves the bytes sent; the update reads the rounded
@@ -180,7 +177,7 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
-    hpc_stage_options stage; /* chunks 0: no pipeline. Else as hpc_step_shard passed it */
+    hpc_stage_options stage; /* of a pipeline; chunks 0: none */
     int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
 int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
@@ -188,8 +185,6 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
 /* Turns the program into that of the rank at `coord`. */
 int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q,
                    const int coord[HPC_AXIS_N]);
-/* Number of times that a step of `microbatches` runs a segment; refresh counts as once. */
-int64_t hpc_step_times(const hpc_step *io, int segment, int64_t microbatches);
 /* Does step `step` (from 1) run the refresh segment? */
 bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 /* Initial value of state v that is not a parameter: rotary frequencies, a multiple of I for

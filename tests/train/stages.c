@@ -99,7 +99,7 @@ static void a_dropped_message_is_found(void **state)
     (void)state;
     cut *c = plain();
     leave_out(c, 0, c->io.model.forward, find(c, 0, c->io.model.forward, &hpc_op_send));
-    test_fails(prove_cut(c), HPC_E_STATE, "which nobody has sent by then");
+    test_fails(prove_cut(c), HPC_E_STATE, "which no stage has sent by then");
     close_cut(c);
     c = plain();
     leave_out(c, 1, c->io.model.forward, find(c, 1, c->io.model.forward, &hpc_op_recv));

@@ -66,7 +66,7 @@ static int take_value(staged *s, int rank, const hpc_insn *i)
     if (!p)
         return hpc_fail(HPC_E_STATE,
                         "stage %d receives %%%d from stage %lld as edge %lld, which "
-                        "nobody has sent by then",
+                        "no stage has sent by then",
                         rank, v, (long long)a->peer, (long long)a->tag);
     if (p->taken)
         return hpc_fail(HPC_E_STATE, "stage %d receives edge %lld of stage %lld twice", rank,
