@@ -82,7 +82,7 @@ int hpc_plan_get(hpc_train_plan **out, const hpc_json *root);
 
 /* ---- time ------------------------------------------------------------------------------ */
 /* Makespan of the gradient tasks of all ranks along pipe, by discrete events. IN_ORDER runs the
- * lists as they are; PREFERRED whichever task can start, smallest rank first; FIFO whichever could
+ * lists unchanged; PREFERRED whichever task can start, smallest rank first; FIFO whichever could
  * start first. A message that arrives in the instant in which a rank chooses is seen the next
  * time. */
 typedef enum hpc_plan_policy {

@@ -1,6 +1,6 @@
 /*
- * graph.c: the benchmark of graph networks: time, operations and bytes of a layer by phase, beside
- * the measured bandwidth of reading rows at random.
+ * graph.c: the benchmark of graph networks: time, operations and bytes of a layer by phase, and the
+ * measured bandwidth of reading rows at random.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ out:
     return rc;
 }
 
-/* Memory beside the graph, the rows that go in, those that come out, and parameters. */
+/* Memory in addition to the graph, the rows that go in, those that come out, and parameters. */
 static double extra_bytes(const layer_run *r)
 {
     const hpc_placement *at = hpc_exec_placement(r->exec);

@@ -39,7 +39,7 @@ typedef struct hpc_bench_graph_result {
     double gather_rate; /* bytes of rows by edge over the time of Gather */
     double read_rate;   /* bytes a second of the same rows, read and not summed */
     double edge_bytes;  /* what a row for each edge would take */
-    double extra_bytes; /* memory beside graph, inputs and outputs */
+    double extra_bytes; /* memory, without graph, inputs and outputs */
 } hpc_bench_graph_result;
 
 /* The caller frees *out. */

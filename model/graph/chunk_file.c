@@ -17,7 +17,7 @@ typedef struct header {
     uint64_t table, self; /* checksums of the table, and of the fields before this one */
 } header;
 
-/* The table, as it lies in the file: first [parts+1], edges [parts parts], checks [parts (parts +
+/* The table of the file: first [parts+1], edges [parts parts], checks [parts (parts +
  * 1)]: of degrees, then of chunks. */
 static size_t table_n(int64_t parts)
 {

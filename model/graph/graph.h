@@ -93,7 +93,7 @@ typedef enum hpc_saga_gather {
 } hpc_saga_gather;
 /* The work on vertices that edges read, and that is hoisted out of them. HPC_NONE: none. */
 typedef struct hpc_saga_ends {
-    hpc_value row;            /* [V,C]: what is gathered */
+    hpc_value row;            /* [V,C]: gathered rows */
     hpc_value source, target; /* [V,H]: terms of an edge's score */
 } hpc_saga_ends;
 

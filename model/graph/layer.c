@@ -2,11 +2,11 @@
  * layer.c: layers of graph networks emitted whole, for graphs in memory: Scatter, ApplyEdge, Gather
  * and ApplyVertex, their parameters, and the list of networks.
  */
-#include "model/graph/priv.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "model/graph/graph.h"
 
 const hpc_saga_layer *const hpc_saga_layers[] = {&hpc_saga_gcn, &hpc_saga_sage, &hpc_saga_sage_max,
                                                  &hpc_saga_gat, &hpc_saga_gin,  &hpc_saga_gated,
@@ -29,8 +29,9 @@ hpc_value hpc_saga_parameter(hpc_saga_build *b, const char *name, int64_t rows, 
     return hpc_program_state(b->p, full, t, b->o.trainable);
 }
 
-hpc_value saga_gather(hpc_saga_build *b, const hpc_saga_layer *l, const hpc_saga_ends *ends,
-                      hpc_value edge, const hpc_graph *g)
+/* Sums or maxima of the rows of `ends` over edges, with `edge` as weights or HPC_NONE. */
+static hpc_value gather(hpc_saga_build *b, const hpc_saga_layer *l, const hpc_saga_ends *ends,
+                        hpc_value edge, const hpc_graph *g)
 {
     hpc_graph_kind kind = l->gather == HPC_SAGA_MAX ? HPC_GRAPH_MAX : HPC_GRAPH_SUM;
     return hpc_graph_reduce(b->p, HPC_NEW, ends->row, edge, g, kind);
@@ -50,7 +51,7 @@ hpc_value hpc_saga_emit(hpc_program *p, const hpc_saga_layer *l, const hpc_saga_
     if (l->apply_edge) edge = l->apply_edge(&b, &ends, g);
     if (l->gather == HPC_SAGA_SOFTMAX) edge = hpc_graph_softmax(p, edge, g->start, NULL);
     p->tags.block = HPC_SAGA_GATHER;
-    hpc_value sum = saga_gather(&b, l, &ends, edge, g);
+    hpc_value sum = gather(&b, l, &ends, edge, g);
     if (l->gather == HPC_SAGA_MEAN) sum = hpc_graph_scale(p, sum, g->start, -1);
     p->tags.block = HPC_SAGA_VERTEX;
     hpc_value y = l->apply_vertex(&b, sum, x);

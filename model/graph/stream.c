@@ -122,7 +122,7 @@ size_t stream_row_bytes(const hpc_saga_stream *s, hpc_value v)
 }
 
 /* Elements of v from the first on; the others keep what they had. */
-int stream_write(hpc_saga_stream *s, hpc_value v, const void *data, size_t bytes)
+static int write_value(hpc_saga_stream *s, hpc_value v, const void *data, size_t bytes)
 {
     void *at = hpc_exec_address(s->exec, 0, v);
     if (at) {
@@ -133,7 +133,7 @@ int stream_write(hpc_saga_stream *s, hpc_value v, const void *data, size_t bytes
     return hpc_exec_write(s->exec, 0, v, s->staged, hpc_type_bytes(&s->p->value[v].type));
 }
 
-int stream_read(hpc_saga_stream *s, hpc_value v, void *data, size_t bytes)
+static int read_value(hpc_saga_stream *s, hpc_value v, void *data, size_t bytes)
 {
     const void *at = hpc_exec_address(s->exec, 0, v);
     if (!at) {
@@ -150,7 +150,7 @@ static int write_starts(hpc_saga_stream *s, hpc_value v, const int32_t *start, i
 {
     memcpy(s->starts, start, (size_t)(rows + 1) * sizeof *start);
     for (int64_t k = rows + 1; k <= s->chunks->rows; k++) s->starts[k] = start[rows];
-    return stream_write(s, v, s->starts, (size_t)(s->chunks->rows + 1) * sizeof *start);
+    return write_value(s, v, s->starts, (size_t)(s->chunks->rows + 1) * sizeof *start);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------
@@ -163,11 +163,11 @@ int stream_scatter(hpc_saga_stream *s, int64_t part, const char *x, const stream
     const hpc_value made[] = {s->made.row, s->made.source, s->made.target};
     int rc;
     TRY(write_starts(s, s->degree, c->degree[part], (int64_t)rows));
-    TRY(stream_write(s, s->x, x, rows * stream_row_bytes(s, s->x)));
+    TRY(write_value(s, s->x, x, rows * stream_row_bytes(s, s->x)));
     TRY(hpc_exec_run(s->exec, s->segment[STREAM_SCATTER], 0));
     for (int k = 0; k < STREAM_ENDS; k++)
         if (made[k] >= 0)
-            TRY(stream_read(s, made[k], out->data[k], rows * stream_row_bytes(s, made[k])));
+            TRY(read_value(s, made[k], out->data[k], rows * stream_row_bytes(s, made[k])));
 out:
     return rc;
 }
@@ -176,8 +176,8 @@ int stream_begin(hpc_saga_stream *s, int64_t rows, const char *targets)
 {
     int rc = HPC_OK;
     if (s->given.target >= 0)
-        TRY(stream_write(s, s->given.target, targets,
-                         (size_t)rows * stream_row_bytes(s, s->given.target)));
+        TRY(write_value(s, s->given.target, targets,
+                        (size_t)rows * stream_row_bytes(s, s->given.target)));
     TRY(hpc_exec_run(s->exec, s->segment[STREAM_BEGIN], 0));
 out:
     return rc;
@@ -192,11 +192,11 @@ int stream_chunk(hpc_saga_stream *s, int64_t to, int64_t from, const stream_rows
     if (k->edges == 0) return HPC_OK;
     TRY(hpc_net_chunk_check(c, to, from));
     TRY(write_starts(s, s->start, k->start, c->first[to + 1] - c->first[to]));
-    TRY(stream_write(s, s->index, k->index, (size_t)k->edges * sizeof *k->index));
-    TRY(stream_write(s, s->given.row, sources->data[0], rows * stream_row_bytes(s, s->given.row)));
+    TRY(write_value(s, s->index, k->index, (size_t)k->edges * sizeof *k->index));
+    TRY(write_value(s, s->given.row, sources->data[0], rows * stream_row_bytes(s, s->given.row)));
     if (s->given.source >= 0)
-        TRY(stream_write(s, s->given.source, sources->data[1],
-                         rows * stream_row_bytes(s, s->given.source)));
+        TRY(write_value(s, s->given.source, sources->data[1],
+                        rows * stream_row_bytes(s, s->given.source)));
     TRY(hpc_exec_run(s->exec, s->segment[STREAM_CHUNK], 0));
     s->traffic.source_rows += (int64_t)rows;
     s->traffic.edges += k->edges;
@@ -213,9 +213,9 @@ int stream_end(hpc_saga_stream *s, int64_t part, char *y, const char *x)
     size_t rows = (size_t)(c->first[part + 1] - c->first[part]);
     int rc;
     TRY(write_starts(s, s->degree, c->degree[part], (int64_t)rows));
-    TRY(stream_write(s, s->x, x, rows * stream_row_bytes(s, s->x)));
+    TRY(write_value(s, s->x, x, rows * stream_row_bytes(s, s->x)));
     TRY(hpc_exec_run(s->exec, s->segment[STREAM_END], 0));
-    TRY(stream_read(s, s->y, y, rows * stream_row_bytes(s, s->y)));
+    TRY(read_value(s, s->y, y, rows * stream_row_bytes(s, s->y)));
     s->traffic.result_rows += (int64_t)rows;
 out:
     return rc;

@@ -31,8 +31,6 @@ typedef struct stream_rows {
 int stream_rows_alloc(stream_rows *out, const hpc_saga_stream *s, int64_t rows);
 void stream_rows_free(stream_rows *r);
 size_t stream_row_bytes(const hpc_saga_stream *s, hpc_value v);
-int stream_write(hpc_saga_stream *s, hpc_value v, const void *data, size_t bytes);
-int stream_read(hpc_saga_stream *s, hpc_value v, void *data, size_t bytes);
 void stream_count_from_zero(hpc_saga_stream *s);
 
 /* Steps. x and y: rows of the interval. */

@@ -1,7 +1,7 @@
 /*
  * stream_ring.c: one layer over a graph in chunks, on ranks in a ring: each holds one interval, and
- * rows of sources move on by one rank in each of size - 1 steps, while the chunk of those at hand
- * is summed.
+ * rows of sources move on by one rank in each of size - 1 steps, while the chunk of the
+ * resident ones is summed.
  */
 #include "model/graph/stream_priv.h"
 

@@ -74,7 +74,7 @@ static void note_made(cutter *w, const hpc_insn *i, int stage)
             w->made_by[i->operand[k]] = stage;
 }
 
-/* What is made of state and inputs alone belongs to its first reader. */
+/* Values computed from state and inputs alone belong to their first reader. */
 static void ask_readers(cutter *w, int s)
 {
     const hpc_segment *g = &w->p->segment[s];

@@ -20,8 +20,8 @@ static inline int hpc_layout_at(int8_t layout) /* that coordinate, or -1 */
 
 /* Cuts the program of a pipeline's ranks, after hpc_shard, into the program of one stage of blocks,
  * by tags.block. Segments of the phases forward and backward keep the instructions of this rank's
- * stages; values that another rank needs are sent as soon as they are computed, and received at
- * the start of the segment that reads them, under the same value. Stage k runs on rank k % ranks,
+ * stages. Values that another rank needs are sent once they are computed. They are received at the
+ * start of the segment that reads them, under the same value. Stage k runs on rank k % ranks,
  * as its chunk k / ranks; each chunk has segments of its own. In segments of later phases a rank
  * keeps the instructions on state that its stages use, and those that belong to no stage. State of
  * a single stage gets the layout HPC_AT. Trainable state of several stages needs a gradient that is

@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(threads_are_ranks),
         cmocka_unit_test(a_model_comes_out_of_a_checkpoint),
         cmocka_unit_test(stages_are_ranks),
-                                       cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(processes_prune),
         cmocka_unit_test(a_budget_is_that_of_each_rank),

@@ -1,5 +1,5 @@
 /*
- * device.c: opening the backend cuda: without a driver or a GPU, the error says what is missing;
+ * device.c: opening the backend cuda: without a driver or a GPU, the error names the missing part;
  * with one, memory, copies and fills work. The shim rejects unknown schedules.
  */
 #include <setjmp.h>

@@ -191,7 +191,11 @@ static void failures(void **state)
     hpc_test_heap h = {0};
     hpc_tensor table = drawn(&h, HPC_F32, 2, 4, 3, 0, 1, 1);
     hpc_tensor rows = drawn(&h, HPC_F32, 2, 4, 3, 0, 2, 1), index = ints(&h, 1, 4, 0, far);
-    hpc_scatter_args s = {rows, table, index, {HPC_SCATTER_ADD, 4, 0}};
+    hpc_scatter_args s = {.y = rows,
+                          .x = table,
+                          .index = index,
+                          .rows = {.rank = -1},
+                          .attr = {HPC_SCATTER_ADD, 4, 0}};
     hpc_route_args r = {hpc_test_tensor(&h, HPC_I32, 2, 5, 2, 0, 0),
                         hpc_test_tensor(&h, HPC_I32, 1, 5, 0, 0, 0),
                         index,

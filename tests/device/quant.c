@@ -223,7 +223,7 @@ typedef struct bound {
 
 /* Half a step is range / (2 levels); the rest is for the scales' own rounding. The affine formats
  * may cut a tail off when that lowers the weighted error. q3_K and iq4 end before the opposite of
- * the extreme element: at 3 / 4 and 113 / 127 of it. */
+ * the extreme element: at 3 / 4 and 113 / 127. */
 static const bound bounds[] = {
     {HPC_Q8_0, 32, 0.6 / 127, 0.0055},   {HPC_Q4_0, 32, 1.0 / 8, 0.087},
     {HPC_Q4_K, 32, 0.05, 0.073},         {HPC_Q5_K, 32, 0.025, 0.036},

@@ -1,6 +1,6 @@
 /*
- * file_types.c: types that hpccoder does not write: a GGUF model in block formats that it holds as
- * they are, and matrices of f8_e4m3 with scales of blocks in safetensors.
+ * file_types.c: types that hpccoder does not write: a GGUF model in block formats that it holds
+ * unchanged, and matrices of f8_e4m3 with scales of blocks in safetensors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -87,7 +87,7 @@ struct hpc_test_bench {
     const char *file;
     const char *isa[ISAS_MOST];
     int isa_n;
-    hpc_device *cpu[ISAS_MOST][TEAMS], *mock, *shim[SCHEDULES], *gpu; /* NULL: there is none */
+    hpc_device *cpu[ISAS_MOST][TEAMS], *mock, *shim[SCHEDULES], *gpu; /* NULL: missing */
     int shim_n, lacking; /* cases that the CUDA kernels took, and did not take */
     int cases; /* begun and not freed: after a failure, their executors still hold the devices */
     bool seen[OPS_MOST];

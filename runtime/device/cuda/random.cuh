@@ -1,6 +1,6 @@
 /*
- * random.cuh: one block of Philox4x32-10 in a thread, with the bits of base/philox.h, which works on
- * groups of blocks.
+ * random.cuh: one block of Philox4x32-10 in a thread, with the bits of base/philox.h, which works
+ * on groups of blocks.
  */
 #ifndef HPC_CUDA_RANDOM_H
 #define HPC_CUDA_RANDOM_H

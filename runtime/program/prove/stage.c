@@ -115,7 +115,7 @@ static int check_operands(const staged *s, int rank, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* Runs one instruction of a rank; *at: where the search for its counterpart goes on. */
+/* Runs one instruction of a rank; *at: where the search for its counterpart continues. */
 static int run_insn(staged *s, int rank, const hpc_segment *whole, const hpc_insn *i, int64_t *at)
 {
     const hpc_program *p = s->w->program[rank];

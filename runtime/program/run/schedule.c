@@ -120,7 +120,7 @@ out:
 }
 
 /* The first rank of a group tells the others its choice; their messages come from ranks that follow
- * the same order, so they come as well. */
+ * the same order, so they arrive. */
 static int agree(scheduler *s, int *task)
 {
     int32_t word;

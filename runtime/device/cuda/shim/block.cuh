@@ -1,6 +1,6 @@
 /*
- * block.cuh: the run of one block of threads as fibers: its threads, its shared memory with a record
- * of accesses, and the schedule.
+ * block.cuh: the run of one block of threads as fibers: its threads, its shared memory with a
+ * record of accesses, and the schedule.
  */
 #ifndef HPC_SHIM_BLOCK_H
 #define HPC_SHIM_BLOCK_H

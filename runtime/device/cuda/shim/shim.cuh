@@ -1,7 +1,7 @@
 /*
- * shim.cuh: simt.cuh for the CPU. Each thread of a block is a fiber; blocks, warps and lanes run in the
- * order of a schedule. Every access to shared memory is checked against its size, the last writer
- * and readers, and copies in flight. block.cc has the rules, driver.cc the queues.
+ * shim.cuh: simt.cuh for the CPU. Each thread of a block is a fiber; blocks, warps and lanes run
+ * in the order of a schedule. Every access to shared memory is checked against its size, the last
+ * writer and readers, and copies in flight. block.cc has the rules, driver.cc the queues.
  */
 #ifndef HPC_SHIM_H
 #define HPC_SHIM_H
