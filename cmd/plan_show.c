@@ -143,12 +143,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 65536,
      .help = "Microbatches per step; 0: twice the ranks along pipe."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(plan_options, json),
-     .help =
-         "Print the plan itself, for `hpccoder train --plan`: grid, passes, stages, layouts and "
-         "the tasks of each rank along pipe."},
+    HPC_CMD_JSON(plan_options),
     {.name = "optimizer",
      .kind = HPC_CHOICE,
      .offset = offsetof(plan_options, optimizer),

@@ -242,23 +242,24 @@ out:
     return rc;
 }
 
-/* Loads through the executor's ring, a chunk at a time, if the host cannot write device memory. */
-static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t)
+/* Loads a matrix of `all` bytes to `base` through the executor's ring, a chunk at a time, if the
+ * host cannot write device memory. */
+static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t, size_t base,
+                    size_t all)
 {
-    const hpc_type *type = &l->p->value[v].type;
     scratch s = {0};
     place p = {0};
     int rc;
-    TRY(find(&p, l->w, t, type, NULL));
+    TRY(find(&p, l->w, t, &l->p->value[v].type, NULL));
     TRY(scratch_create(&s, step_most(&p)));
-    size_t all = hpc_type_bytes(type), chunk = (size_t)p.chunk_rows * row_bytes(&p);
+    size_t chunk = (size_t)p.chunk_rows * row_bytes(&p);
     p.to = hpc_alloc_aligned(chunk, 1, HPC_ALIGN);
     if (!p.to) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < p.chunks; k++) {
         size_t at = (size_t)k * chunk;
         p.first = k * p.chunk_rows;
         TRY(move_chunk(&p, &s, k));
-        TRY(hpc_exec_write_part(l->e, 0, v, at, p.to, all - at < chunk ? all - at : chunk));
+        TRY(hpc_exec_write_part(l->e, 0, v, base + at, p.to, all - at < chunk ? all - at : chunk));
     }
 out:
     scratch_release(&s);
@@ -273,12 +274,14 @@ static int add(loading *l, const hpc_model_tensor *t)
     const hpc_type *type = &l->p->value[v].type;
     uint8_t *to = hpc_exec_address(l->e, 0, v);
     int rc = HPC_OK;
-    if (!to) return load_one(l, v, t);
-    if (type->rank == 3 && type->pack == HPC_PLAIN && to == hpc_serve_mapped(l->w, t, type->dtype))
+    if (to && type->rank == 3 && type->pack == HPC_PLAIN &&
+        to == hpc_serve_mapped(l->w, t, type->dtype))
         return HPC_OK;
+    const size_t each = entry_bytes(type, t);
     for (int64_t e = 0; e < model_tensor_entries(t); e++) {
         hpc_model_tensor one = model_tensor_entry(t, e);
-        TRY(find(&l->place[l->n++], l->w, &one, type, to + (size_t)e * entry_bytes(type, t)));
+        TRY(to ? find(&l->place[l->n++], l->w, &one, type, to + (size_t)e * each)
+               : load_one(l, v, &one, (size_t)e * each, each));
     }
 out:
     return rc;

@@ -97,7 +97,7 @@ static void wrong_words(void **state)
     static const struct {
         const char *words, *part;
     } bad[] = {{"bench decode --shape 7b", "option --shape: '7b' is not allowed"},
-               {"bench decode --weights q3_K", "option --weights: 'q3_K' is not allowed"},
+               {"bench decode --weights q7_K", "option --weights: 'q7_K' is not allowed"},
                {"bench decode --prompt 0", "option --prompt"},
                {"bench decode more", "unexpected argument 'more'"}};
     (void)state;

@@ -416,7 +416,7 @@ static void help_tells_all_options(void **state)
     hpc_test_outcome *o = run("--help");
     assert_int_equal(o->code, 0);
     static const char *const parts[] = {"--op NAME",      "--shape N,N,...", "--dtype TYPE",
-                                        "--weights TYPE", "--isa NAME",      "--backend NAME",
+                                        "--weights TYPE", "--isa NAME",      "--device DEVICE",
                                         "--threads N",    "--seconds X",     "--[no-]peer",
                                         "--json",         "--cold",          "--attr NAME"};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {

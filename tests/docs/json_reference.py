@@ -100,6 +100,7 @@ class Reference:
             key.mark()
         if isinstance(value, dict):
             for name, inner in value.items():
+                name = name.replace(".", "/")  # a key with points is one part of the path
                 self.take(title, inner, path + "." + name if path else name)
         elif isinstance(value, list):
             for inner in value:
