@@ -22,9 +22,11 @@ typedef struct results {
 } results;
 
 static const char *const dtypes[] = {"f32", "bf16", NULL};
-static const char *all_models[] = {"gcn", "sage", "gat", "gin", "gated"};
-static const char *both_graphs[] = {"power-law", "mesh"};
-static const char *two_widths[] = {"16", "128"};
+
+/* Values of options that were not given. */
+typedef struct unset {
+    const char *model[5], *graph[2], *width[2];
+} unset;
 
 static double share(double part, double whole)
 {
@@ -155,13 +157,14 @@ static void texts_or(hpc_texts *t, const char **all, int64_t n)
     if (t->n == 0) *t = (hpc_texts){all, n};
 }
 
-static int choose(hpc_bench_graph_options *b, const graph_options *o)
+/* `d` must live as long as *b. */
+static int choose(hpc_bench_graph_options *b, const graph_options *o, unset *d)
 {
     hpc_texts graph = o->graph, features = o->features;
     b->model = o->model;
-    texts_or(&b->model, all_models, sizeof all_models / sizeof *all_models);
-    texts_or(&graph, both_graphs, 2);
-    texts_or(&features, two_widths, 2);
+    texts_or(&b->model, d->model, sizeof d->model / sizeof *d->model);
+    texts_or(&graph, d->graph, sizeof d->graph / sizeof *d->graph);
+    texts_or(&features, d->width, sizeof d->width / sizeof *d->width);
     if (graph.n > 2) return hpc_fail(HPC_E_ARG, "--graph: there are two kinds of graph");
     if (features.n > HPC_BENCH_GRAPH_WIDTHS)
         return hpc_fail(HPC_E_ARG, "--features: at most %d widths", HPC_BENCH_GRAPH_WIDTHS);
@@ -196,7 +199,10 @@ static int run(void *options, int argc, char **argv)
     hpc_progress progress;
     hpc_buf out = {0};
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    int rc = choose(&b, o);
+    unset defaults = {.model = {"gcn", "sage", "gat", "gin", "gated"},
+                      .graph = {"power-law", "mesh"},
+                      .width = {"16", "128"}};
+    int rc = choose(&b, o, &defaults);
     if (rc < 0) return rc;
     hpc_cmd_progress(&progress, o->quiet);
     rc = hpc_bench_graph(&r.row, &r.n, &b, &progress);
