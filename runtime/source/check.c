@@ -33,6 +33,8 @@ static int open_program(hpc_checker **out, const hpc_checker_options *o, bool is
     c->is_fortran = c->process.is_flang = is_fortran;
     TRY(copy_text(&c->program, program));
     TRY(copy_text(&c->fortran_program, o->fortran ? o->fortran : "./hpccoder-flang"));
+    c->options.program = c->program; /* the caller's texts are borrowed for this call only */
+    c->options.fortran = c->fortran_program;
     c->missing = hpc_map_create();
     if (!c->missing) TRY(HPC_E_NOMEM);
     TRY(check_restart(c));
