@@ -170,7 +170,8 @@ static int choose(hpc_bench_graph_options *b, const graph_options *o, unset *d)
         return hpc_fail(HPC_E_ARG, "--features: at most %d widths", HPC_BENCH_GRAPH_WIDTHS);
     for (int64_t k = 0; k < graph.n; k++) {
         int kind = 0;
-        while (hpc_bench_graph_kinds[kind] && strcmp(hpc_bench_graph_kinds[kind], graph.item[k]))
+        while (hpc_bench_graph_kinds[kind] &&
+               strcmp(hpc_bench_graph_kinds[kind], graph.item[k]) != 0)
             kind++;
         if (!hpc_bench_graph_kinds[kind])
             return hpc_fail(HPC_E_ARG, "--graph %s: known are power-law and mesh", graph.item[k]);

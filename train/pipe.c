@@ -101,6 +101,7 @@ static void chain(lister *w)
 {
     int arrival = w->q->limit < w->microbatches ? w->q->limit : w->microbatches;
     w->out->slots = w->q->schedule == HPC_PIPE_ARRIVAL ? arrival : most_in_flight(w);
+    hpc_assert(w->out->slots > 0);
     for (int k = 0; k < w->out->task_n; k++) {
         hpc_plan_task *t = &w->out->task[k];
         t->slot = t->microbatch % w->out->slots;

@@ -37,7 +37,7 @@ typedef struct hpc_plan_list { /* of the ranks at one coordinate of the pipe axi
 
 /* The tasks of rank `rank` of `ranks` along pipe; the caller frees out->task. HPC_E_ARG: a schedule
  * that does not fit the number of microbatches. */
-int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *q, int ranks, int rank,
+int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *pipe, int ranks, int rank,
                    int64_t microbatches);
 /* The schedule and numbers that q's defaults stand for. */
 hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks);

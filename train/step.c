@@ -255,6 +255,7 @@ static int divide_blocks(hpc_step *io, const hpc_program *p, const hpc_parallel 
 {
     int stages = io->stage.ranks * io->stage.chunks;
     if (io->stage.chunks == 0) return HPC_OK;
+    hpc_assert(q);
     memcpy(io->first, q->pipe.first, sizeof io->first);
     if (io->first[stages - 1] > 0) return HPC_OK;
     return hpc_stage_balance(io->first, stages, p, io->model.forward, io->backward);

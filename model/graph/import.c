@@ -172,7 +172,8 @@ int hpc_net_read_npy(hpc_net *out, const char *path, int64_t vertices, const hpc
     *out = (hpc_net){0};
     int rc = hpc_npy_open(&a, path);
     if (rc < 0) return rc;
-    if (a.rank != 2 || a.extent[0] != 2 || (strcmp(a.type, "<i8") && strcmp(a.type, "<i4"))) {
+    if (a.rank != 2 || a.extent[0] != 2 ||
+        (strcmp(a.type, "<i8") != 0 && strcmp(a.type, "<i4") != 0)) {
         rc = hpc_fail(HPC_E_FORMAT, "%s: edges are i4 or i8 of shape (2, edges)", path);
         goto out;
     }

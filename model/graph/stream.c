@@ -125,6 +125,7 @@ size_t stream_row_bytes(const hpc_saga_stream *s, hpc_value v)
 static int write_value(hpc_saga_stream *s, hpc_value v, const void *data, size_t bytes)
 {
     void *at = hpc_exec_address(s->exec, 0, v);
+    hpc_assert(data);
     if (at) {
         memcpy(at, data, bytes);
         return HPC_OK;

@@ -70,7 +70,8 @@ void hpc_gate_select(int32_t *expert, double *weight, double *prob, double *lse,
             score[e] = prob[e] + (row->bias ? row->bias[e] : 0);
     for (int64_t e = 0; e < row->experts; e++)
         n = insert(expert, best, n, attr->k, (int32_t)e, score[e]);
-    for (int64_t j = 0; j < attr->k; j++) {
+    hpc_assert(n == attr->k);
+    for (int64_t j = 0; j < n; j++) {
         if (row->tau > 0 && j > 0 && !(best[j] > row->threshold)) expert[j] = -1;
         weight[j] = expert[j] < 0 ? 0 : attr->noisy ? best[j] : prob[expert[j]];
     }

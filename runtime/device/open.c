@@ -34,6 +34,7 @@ const hpc_backend *hpc_backend_named(const char *text, size_t n)
 
 static int entries_of(const hpc_backend *b, hpc_device_entry *out, int most)
 {
+    hpc_assert(b);
     if (b->list || most < 1) return b->list ? b->list(out, most) : 0;
     *out = (hpc_device_entry){.usable = true};
     snprintf(out->name, sizeof out->name, "%s", b->name);

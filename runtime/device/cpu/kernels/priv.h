@@ -219,7 +219,7 @@ int HPC_WIDTH(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
 int HPC_WIDTH(cpu_gate)(hpc_plan *p, int workers, const hpc_gate_args *a);
 int HPC_WIDTH(cpu_gate_grad)(hpc_plan *p, int workers, const hpc_gate_grad_args *a);
 int HPC_WIDTH(cpu_dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a);
-int HPC_ISA(cpu_grouped)(hpc_plan *p, int workers, const hpc_grouped_args *a);
+int HPC_ISA(cpu_grouped)(hpc_plan *p, int workers, const hpc_grouped_args *g);
 int HPC_WIDTH(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
 int HPC_WIDTH(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
 int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);

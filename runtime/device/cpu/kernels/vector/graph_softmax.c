@@ -23,11 +23,11 @@ typedef struct work {
     float *vertex; /* [V,heads]: lse, or the sum of products */
 } work;
 
-/* to[i] = from[i % heads] for a run of n elements that begins with a row. */
+/* to[i] = from[i % heads] for a run of n elements, of whole rows. */
 static void repeat(float *to, const float *from, int64_t heads, int64_t n)
 {
-    for (int64_t i = 0; i < n && i < heads; i++) to[i] = from[i];
-    for (int64_t i = heads; i < n; i++) to[i] = to[i - heads];
+    for (int64_t i = 0; i < n; i += heads)
+        for (int64_t h = 0; h < heads; h++) to[i + h] = from[h];
 }
 
 /* Elements of whole rows that are handled at once, from edge lo on. */
@@ -128,12 +128,11 @@ static void join_blocks(const work *w, int64_t b)
 /* Edges lo .. hi-1 of one vertex: y = exp(x - lse), or dx = y (dy - sum). */
 static void apply_vertex(const hpc_tensor *to, const work *w, int64_t v, int64_t lo, int64_t hi)
 {
-    float first[CHUNK], second[CHUNK], by[CHUNK], out[CHUNK];
-    int64_t n = run_from(w, lo, hi);
+    float first[CHUNK], second[CHUNK], by[CHUNK] = {0}, out[CHUNK];
 
-    repeat(by, w->vertex + v * w->heads, w->heads, n);
-    for (; lo < hi; lo += n / w->heads) {
+    for (int64_t n; lo < hi; lo += n / w->heads) {
         n = run_from(w, lo, hi);
+        repeat(by, w->vertex + v * w->heads, w->heads, n);
         int64_t at = lo * w->heads;
         const float *x = load(first, w->x, at, n);
         float *y = place(out, to, at);
