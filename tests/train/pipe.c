@@ -2,6 +2,7 @@
  * pipe.c: a pipeline on a grid of thread ranks has the losses, norms and parameters of one rank,
  * and every schedule and order of arrival has the same bits.
  */
+/* tsan: left out, program/freeze_pipeline and train/ranks start the same threads. */
 #include "tests/train/ranks.h"
 
 #include "train/plan.h"
