@@ -6,7 +6,7 @@
 
 #include "infer/pragma/syntax.h"
 
-/* Of a BLOCK or an expression that replaces a call. Internal to infer/pragma. */
+/* The node is a BLOCK or an expression that replaces a call. Internal to infer/pragma. */
 enum { TREE_SPLICED = 1 << 15 };
 
 typedef struct spliced {

@@ -135,7 +135,7 @@ hpc_value hpc_saga_emit(hpc_program *p, const hpc_saga_layer *l, const hpc_saga_
 int hpc_saga_initialise(hpc_exec *e, const hpc_program *p, uint64_t seed);
 
 /* ---- streaming ------------------------------------------------------------------ */
-/* What a run has moved: rows of sources into the device, edges (starts and indices), and rows of
+/* Traffic of a run: rows of sources into the device, edges (starts and indices), and rows of
  * results out of it; steps of the ring. */
 typedef struct hpc_saga_traffic {
     int64_t source_rows, edges, result_rows, ring_steps;

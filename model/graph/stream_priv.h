@@ -23,7 +23,7 @@ struct hpc_saga_stream {
     hpc_saga_traffic traffic;
 };
 
-/* What scatter made of some vertices: rows, source terms, target terms; NULL: absent. */
+/* Results of scatter for some vertices: rows, source terms, target terms; NULL: absent. */
 typedef struct stream_rows {
     char *data[STREAM_ENDS];
 } stream_rows;

@@ -30,7 +30,7 @@ SIMT_DEVICE double fold(int kind, double so_far, double v)
     }
 }
 
-/* What an element contributes. */
+/* The contribution of an element. */
 SIMT_DEVICE double term(int kind, float v)
 {
     if (kind == HPC_SUMSQ) return (double)v * v;

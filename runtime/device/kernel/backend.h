@@ -53,7 +53,7 @@ typedef struct hpc_backend {
     int (*list)(hpc_device_entry *out, int most);
 } hpc_backend;
 
-/* What every backend's device begins with; backends embed it first. */
+/* The first member of every backend's device. */
 struct hpc_device {
     const hpc_backend *backend;
     const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */

@@ -3,7 +3,7 @@
  */
 #include "runtime/device/ref/priv.h"
 
-/* What gate and gate_grad have in common. */
+/* Operands and attributes that gate and gate_grad share. */
 typedef struct gate_inputs {
     const hpc_tensor *logits, *bias, *anneal, *step, *base;
     const hpc_gate_attr *attr;

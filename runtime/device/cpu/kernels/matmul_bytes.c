@@ -75,7 +75,7 @@ static size_t panel_bytes(const shape *s)
     return (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
 }
 
-/* Of b, where it is plain, a tile's panels. */
+/* Panels of a tile, where b is plain. */
 static size_t worker_bytes(const shape *s)
 {
     size_t packed = s->plain ? BYTES_PANELS * panel_bytes(s) : 0;

@@ -26,7 +26,7 @@ static void from_double(const hpc_tensor *t, int64_t at, const double *x, int64_
     }
 }
 
-/* What gate and gate_grad have in common. */
+/* Operands and attributes that gate and gate_grad share. */
 typedef struct gate_inputs {
     const hpc_tensor *logits, *bias, *anneal, *step, *base;
     const hpc_gate_attr *attr;

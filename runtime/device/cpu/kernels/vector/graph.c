@@ -26,7 +26,7 @@ typedef uint16_t half_any
     __attribute__((vector_size(VEC * sizeof(uint16_t)), aligned(2), may_alias));
 typedef uint32_t vec_bits __attribute__((vector_size(VEC * sizeof(uint32_t))));
 
-/* What a launch reads and where its partial results are. */
+/* Inputs of a launch, and its partial results. */
 typedef struct work {
     const hpc_graph_reduce_args *a;
     path p;
