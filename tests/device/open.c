@@ -75,7 +75,7 @@ static void refusals(void **state)
     assert_string_equal(hpc_device_backends()[1], "mock");
     assert_null(hpc_device_backends()[2]);
     refused(&(hpc_device_options){.backend = "cuda"}, HPC_E_UNSUPPORTED,
-            "device cuda: this build has no CUDA backend");
+            "device cuda: not available yet");
     refused(&(hpc_device_options){.backend = "cuda", .library = "absent.so"}, HPC_E_UNSUPPORTED,
             "hpccoder-cuda.so is missing: install the CUDA toolkit and rebuild");
     refused(&(hpc_device_options){.backend = "cpu", .library = "absent.so"}, HPC_E_ARG,
