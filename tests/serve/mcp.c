@@ -40,7 +40,7 @@ static void open_fixture(fixture *f)
                              .out = f->ends[3],
                              .version = "test",
                              .tool = {.program = hpc_test_built(f->program, "hpccoder"),
-                                      .seconds = 60,
+                                      .seconds = HPC_TEST_TSAN ? 240 : 60,
                                       .scratch = "build"}};
     assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
 }
