@@ -55,7 +55,7 @@ static inline int8_t hpc_layout_split(int dim, bool inner)
 #define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
-    uint8_t dtype, pack;       /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
+    uint8_t dtype, pack;       /* hpc_dtype; layout, device.h */
     int8_t rank, ragged;       /* ragged: the dimension with a run-time extent, or -1 */
     int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., HPC_SPLIT(dim) or HPC_INNER(dim) */
     hpc_value count;           /* i32 value of the run-time extents, or HPC_NONE */

@@ -96,6 +96,7 @@ const char *hpc_type_text(char out[128], const hpc_type *t)
     }
     append(out, size, "]");
     if (t->pack == HPC_PANEL16) append(out, size, "/panel16");
+    if (t->pack == HPC_PLANES) append(out, size, "/planes");
     append_layout(out, size, t);
     return out;
 }

@@ -35,19 +35,19 @@ struct product_mma {
     static SIMT_DEVICE void load(const simt &t, simt_shared<uint16_t> to, const hpc_tensor &x,
                                  const product_side &s, int64_t first, int64_t k0, int64_t k)
     {
-        const bool plain = x.dtype == HPC_BF16 && s.depth == 1 && s.row % 8 == 0 &&
+        const bool plain = x.dtype == HPC_BF16 && s.depth == 1 && s.row % 8 == 0 && !s.panels &&
                            (uintptr_t)x.data % 16 == 0 && s.base % 8 == 0;
         for (int e = t.thread(); e < TILE * DEPTH / 8; e += THREADS) {
             const int r = s.depth == 1 ? e / (DEPTH / 8) : e % TILE;
             const int c = s.depth == 1 ? e % (DEPTH / 8) * 8 : e / TILE * 8;
-            const int64_t at = s.base + (first + r) * s.row + (k0 + c) * s.depth;
             if (plain && first + r < s.rows && k0 + c + 8 <= k) {
+                const int64_t at = product_at(s, first + r, k0 + c);
                 t.copy_async(to, place(r, c), (const uint16_t *)x.data + at);
                 continue;
             }
             for (int i = 0; i < 8; i++) {
                 const bool live = first + r < s.rows && k0 + c + i < k;
-                to[place(r, c + i)] = live ? half_of(x, at + i * s.depth) : (uint16_t)0;
+                to[place(r, c + i)] = live ? half_of(x, product_at(s, first + r, k0 + c + i)) : (uint16_t)0;
             }
         }
         t.copy_commit();

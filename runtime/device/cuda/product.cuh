@@ -8,10 +8,17 @@
 #include "runtime/device/cuda/act.cuh"
 #include "runtime/device/cuda/tensor.cuh"
 
-/* Element (i, k) of an operand is at base + i row + k depth. */
+/* Element (i, k) of an operand is at base + i row + k depth or, in panels, in that of row i / 16. */
 struct product_side {
     int64_t base, row, depth, rows; /* rows: live */
+    bool panels;
 };
+
+SIMT_DEVICE int64_t product_at(const product_side &s, int64_t i, int64_t k)
+{
+    if (s.panels) return s.base + i / HPC_PANEL * HPC_PANEL * s.row + k * HPC_PANEL + i % HPC_PANEL;
+    return s.base + i * s.row + k * s.depth;
+}
 
 struct product_view {
     product_side a, b;
@@ -39,11 +46,22 @@ SIMT_DEVICE product_view product_of(const hpc_matmul_args &g, int64_t batch)
     v.a.depth = g.attr.trans_a ? ac : 1;
     v.a.rows = g.attr.trans_a ? v.m : live_extent(a, a.rank - 2, batch);
     if (a.rank == 3 && a.ragged == 0 && batch >= live_of(a, 0)) v.a.rows = 0;
-    v.b.base = b_batch * br * bc;
+    v.a.panels = false;
+    v.b.panels = b.pack == HPC_PANEL16;
+    v.b.base = b_batch * (v.b.panels ? (br + HPC_PANEL - 1) / HPC_PANEL * HPC_PANEL : br) * bc;
     v.b.row = g.attr.trans_b ? bc : 1;
     v.b.depth = g.attr.trans_b ? 1 : bc;
     v.b.rows = v.n;
     return v;
+}
+
+/* Integer sums have no epilogue. */
+SIMT_DEVICE void product_store(const hpc_matmul_args &g, const product_view &v, int64_t i,
+                               int64_t j, int sum)
+{
+    if (i >= v.a.rows || j >= v.n) return;
+    int32_t *y = (int32_t *)g.y.data + (v.batch * v.m + i) * v.n + j;
+    *y = g.y.adds ? *y + sum : sum;
 }
 
 /* Stores the sum of row i by column j. */

@@ -11,8 +11,12 @@ enum {
     WIDE = REAL | 1 << HPC_F16,
     INDEX = 1 << HPC_I32,
     COUNTER = INDEX | 1 << HPC_I64,
-    PLAIN = WIDE | COUNTER | 1 << HPC_I8
+    BYTE = 1 << HPC_I8,
+    PLAIN = WIDE | COUNTER | BYTE,
+    BLOCKS = (2 << HPC_IQ4_XS) - (1 << HPC_Q8_0), /* plain or in planes */
+    PANELS = 1 << 30                              /* also in panels */
 };
+_Static_assert(HPC_DTYPE_N < 30, "a bit for each type");
 
 typedef struct operand {
     const hpc_tensor *t; /* NULL: the end of a list */
@@ -20,13 +24,19 @@ typedef struct operand {
     int types; /* bits by dtype */
 } operand;
 
-/* Plans kernel `run`, if every present operand has one of its types and is not in panels. */
+static bool has_layout(const operand *o)
+{
+    if (o->t->pack == HPC_PANEL16) return o->types & PANELS;
+    return o->t->pack == HPC_PLAIN || hpc_dtype_get((hpc_dtype)o->t->dtype)->quantised;
+}
+
+/* Plans kernel `run`, if every present operand has one of its types and layouts. */
 static int accept(hpc_plan *p, hpc_kernel *run, const char *name, const operand *o)
 {
     char text[96];
     for (; o->t; o++) {
         if (o->t->rank < 0) continue;
-        if (o->types >> o->t->dtype & 1 && o->t->pack == HPC_PLAIN) continue;
+        if (o->types >> o->t->dtype & 1 && has_layout(o)) continue;
         return hpc_fail(HPC_E_UNSUPPORTED, "%s does not take %s as its operand %s", name,
                         hpc_tensor_text(text, o->t), o->name);
     }
@@ -127,7 +137,7 @@ static int copy_run(const hpc_launch *l, const void *args)
 static int copy(hpc_plan *p, int workers, const hpc_copy_args *a)
 {
     (void)workers;
-    const int from = a->y.dtype == a->x.dtype ? PLAIN : WIDE;
+    const int from = a->y.dtype == a->x.dtype ? PLAIN : WIDE | BLOCKS;
     return accept(p, copy_run, "copy_cuda",
                   (operand[]){{&a->y, "y", PLAIN}, {&a->x, "x", from}, {0}});
 }
@@ -257,7 +267,8 @@ static int gather(hpc_plan *p, int workers, const hpc_gather_args *a)
     (void)workers;
     return accept(
         p, gather_run, "gather_cuda",
-        (operand[]){{&a->y, "y", REAL}, {&a->x, "x", WIDE}, {&a->index, "index", COUNTER}, {0}});
+        (operand[]){
+            {&a->y, "y", REAL}, {&a->x, "x", WIDE | BLOCKS}, {&a->index, "index", COUNTER}, {0}});
 }
 
 static int scatter_run(const hpc_launch *l, const void *args)
@@ -488,19 +499,64 @@ static int matmul_mma_run(const hpc_launch *l, const void *args)
     return hpc_cuda_run(l, of(l)->matmul_mma, args);
 }
 
+static int matmul_i8_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul_i8, args);
+}
+
+static int matmul_bytes_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul_bytes, args);
+}
+
+/* Rows rounded to 8 bits, with a scale and a sum for each unit of 32. */
+static int matmul_bytes(hpc_plan *p, const hpc_matmul_args *a)
+{
+    enum { UNIT = 32 };
+    int rc = accept(p, matmul_bytes_run, "matmul_bytes_cuda",
+                    (operand[]){{&a->y, "y", REAL},
+                                {&a->pre, "pre", REAL},
+                                {&a->a, "a", REAL},
+                                {&a->b, "b", BLOCKS},
+                                {&a->bias, "bias", REAL},
+                                {&a->residual, "residual", REAL},
+                                {0}});
+    const size_t n = (size_t)hpc_tensor_n(&a->a);
+    p->workspace = n + n / UNIT * (sizeof(float) + sizeof(int32_t));
+    return rc;
+}
+
 static int matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
 {
-    const bool halves = a->attr.halves || (a->a.dtype == HPC_BF16 && a->b.dtype == HPC_BF16);
+    const bool both = a->a.dtype == HPC_BF16 && a->b.dtype == HPC_BF16;
+    const bool blocks = hpc_dtype_get((hpc_dtype)a->b.dtype)->quantised;
+    const bool mma = (a->attr.halves || both) && !blocks;
     (void)workers;
-    return accept(p, halves ? matmul_mma_run : matmul_run,
-                  halves ? "matmul_mma_cuda" : "matmul_cuda",
+    if (a->attr.int8) return matmul_bytes(p, a);
+    if (a->a.dtype == HPC_I8)
+        return accept(
+            p, matmul_i8_run, "matmul_i8_cuda",
+            (operand[]){{&a->y, "y", INDEX}, {&a->a, "a", BYTE}, {&a->b, "b", BYTE}, {0}});
+    return accept(p, mma ? matmul_mma_run : matmul_run, mma ? "matmul_mma_cuda" : "matmul_cuda",
                   (operand[]){{&a->y, "y", REAL},
                               {&a->pre, "pre", REAL},
                               {&a->a, "a", REAL},
-                              {&a->b, "b", halves ? REAL : WIDE},
+                              {&a->b, "b", (mma ? REAL : WIDE | BLOCKS) | PANELS},
                               {&a->bias, "bias", REAL},
                               {&a->residual, "residual", REAL},
                               {0}});
+}
+
+static int pack_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->pack, args);
+}
+
+static int pack(hpc_plan *p, int workers, const hpc_pack_args *a)
+{
+    (void)workers;
+    return accept(p, pack_run, "pack_cuda",
+                  (operand[]){{&a->y, "y", WIDE | PANELS}, {&a->x, "x", WIDE}, {0}});
 }
 
 const hpc_kernels hpc_cuda_kernels = {
@@ -534,4 +590,5 @@ const hpc_kernels hpc_cuda_kernels = {
     .tile = tile,
     .bundle = bundle,
     .matmul = matmul,
+    .pack = pack,
 };
