@@ -22,11 +22,18 @@ struct bytes_args {
     float *scale; /* [rows,units] */
     int32_t *sum; /* of the integers of the unit's halves, 16 bits each */
     int64_t units;
+    product_groups groups;
 };
 
 SIMT_BOTH int64_t steps_of(int64_t units)
 {
     return (units + UNITS - 1) / UNITS;
+}
+
+/* Row of b that is column 0 of the product. */
+SIMT_DEVICE int64_t first_column(const bytes_args &a, const product_view &v)
+{
+    return a.units > 0 ? v.b.base / (a.units * UNIT) : 0;
 }
 
 /* Steps of UNITS units in a part. */

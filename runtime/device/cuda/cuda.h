@@ -37,6 +37,9 @@ typedef struct hpc_cuda_launchers {
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
     hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;
+    hpc_cuda_launcher *grouped, *grouped_mma, *grouped_bytes, *gate, *gate_grad, *dispatch, *eigh;
+    hpc_cuda_launcher *graph_reduce, *graph_edge, *graph_softmax, *graph_softmax_grad, *graph_scale,
+        *graph_merge;
 } hpc_cuda_launchers;
 
 typedef struct hpc_cuda_about {
@@ -73,6 +76,12 @@ static inline int64_t hpc_cuda_chunk(int64_t n)
 {
     const int64_t length = (n + HPC_CUDA_CHUNKS - 1) / HPC_CUDA_CHUNKS;
     return length < HPC_CUDA_CHUNK_LEAST ? (int64_t)HPC_CUDA_CHUNK_LEAST : length;
+}
+
+/* Bytes of n elements rounded to 8 bits, with a scale and a sum for each 32. */
+static inline size_t hpc_cuda_rounded(int64_t n)
+{
+    return (size_t)n + (size_t)(n / 32) * (sizeof(float) + sizeof(int32_t));
 }
 
 #define HPC_CUDA_SYMBOL "hpc_cuda_library_table"

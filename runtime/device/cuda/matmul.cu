@@ -21,6 +21,7 @@ enum {
 struct product_args {
     hpc_matmul_args g;
     block_view b; /* if b has a block format */
+    product_groups groups;
 };
 
 SIMT_DEVICE float element(const hpc_tensor &x, int64_t i, bool halves, float)
@@ -73,9 +74,9 @@ template <class T> struct product {
     static SIMT_DEVICE void run(const simt &t, const args &p)
     {
         const hpc_matmul_args &g = p.g;
-        const product_view v = product_of(g, t.block_y());
-        const int64_t across = (v.n + TILE - 1) / TILE;
-        const int64_t row = t.block() / across * TILE, col = t.block() % across * TILE;
+        const product_tile tile = tile_of(t, g, p.groups, TILE);
+        const product_view &v = tile.v;
+        const int64_t row = tile.row, col = tile.col;
         const int up = t.thread() / (TILE / EACH) * EACH, left = t.thread() % (TILE / EACH) * EACH;
         const simt_shared<T> a = t.shared<T>(0, DEPTH * PITCH);
         const simt_shared<T> b = t.shared<T>(SHARED / 2, DEPTH * PITCH);
@@ -103,26 +104,27 @@ template <class T> struct product {
     }
 };
 
-template <class T> int launch(const hpc_cuda_stream *s, const void *args)
+template <class T>
+int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_groups &groups)
 {
-    const product_args a = {*(const hpc_matmul_args *)args,
-                            block_view_of(((const hpc_matmul_args *)args)->b)};
-    const hpc_tensor &y = a.g.y;
-    const int64_t m = y.extent[y.rank - 2], n = y.extent[y.rank - 1];
-    const int batch = y.rank == 3 ? (int)y.extent[0] : 1;
-    const simt_shape shape = {(m + TILE - 1) / TILE * ((n + TILE - 1) / TILE), batch, THREADS,
-                              SHARED, false};
-    return simt_launch<product<T>>(s, shape, a);
+    const product_args a = {g, block_view_of(g.b), groups};
+    return simt_launch<product<T>>(s, tiles_of(g, groups, TILE, THREADS, SHARED), a);
 }
 
 } // namespace
 
 int hpc_cuda_matmul(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch<float>(s, args);
+    return launch<float>(s, *(const hpc_matmul_args *)args, product_groups());
 }
 
 int hpc_cuda_matmul_i8(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch<int>(s, args);
+    return launch<int>(s, *(const hpc_matmul_args *)args, product_groups());
+}
+
+int hpc_cuda_grouped(const hpc_cuda_stream *s, const void *args, void *)
+{
+    const hpc_grouped_args &g = *(const hpc_grouped_args *)args;
+    return launch<float>(s, grouped_product(g), groups_of(g));
 }

@@ -32,12 +32,11 @@ struct round_rows {
 
     static SIMT_DEVICE void run(const simt &t, const args &a)
     {
-        const product_view v = product_of(a.g, t.block_y());
         const int64_t at = t.block() * (threads / LANES) + t.thread() / LANES;
-        const int64_t row = at / a.units, unit = at % a.units;
+        const int64_t row = at / a.units, unit = at % a.units, k = a.units * UNIT;
+        const int64_t entry = t.block_y() * a.g.a.extent[a.g.a.rank - 2] + row;
         const int s = t.thread() % LANES;
-        const int64_t entry = v.batch * v.m + row, k = a.units * UNIT;
-        const bool live = row < v.a.rows;
+        const bool live = row < a.g.a.extent[a.g.a.rank - 2] && live_cols(a.g.a, entry) > 0;
         quad x = {{0, 0, 0, 0}};
         if (live) x = load4(a.g.a, entry * k + unit * UNIT + s * 4, 4);
         int most = 0, sum = 0;
@@ -117,10 +116,10 @@ template <int dtype> struct few_rows {
 
     static SIMT_DEVICE void run(const simt &t, const args &a)
     {
-        const product_view v = product_of(a.g, t.block_y());
+        const product_view v = product_of(a.g, a.groups, t.block_y());
         const int rows = (int)v.a.rows, s = t.lane() % UNITS, octet = t.lane() / UNITS;
-        const int64_t col = t.block() * COLUMNS, first_row = v.batch * v.m;
-        const int64_t b_row = a.g.b.rank == 3 ? v.batch * v.n : 0;
+        const int64_t col = t.block() * COLUMNS, first_row = v.y / v.n;
+        const int64_t b_row = first_column(a, v);
         const int64_t per_part = part_steps(a.units), begin = t.warp() * per_part;
         const simt_shared<float> stage =
             t.shared<float>(t.warp() * STAGE * (int)sizeof(float), STAGE);
@@ -133,15 +132,17 @@ template <int dtype> struct few_rows {
             for (int c = 0; c < EACH; c++)
                 if (s < left && col + octet * EACH + c < v.n)
                     load_unit_of<dtype>(t, u[c], a.b, b_row + col + octet * EACH + c, unit);
-            SIMT_UNROLL for (int pair = 0; pair < FEW_ROWS / 2; pair++)
+            SIMT_ROLLED for (int pair = 0; 2 * pair < rows; pair++)
             {
-                if (2 * pair >= rows) continue;
+                float own = 0;
                 t.sync_warp(); /* readers of the terms before */
                 if (s < left)
                     put_terms(t, a, stage, u, unit, first_row + 2 * pair, first_row + rows - 1);
                 t.sync_warp();
+                for (int p = 0; p < FEW_ROWS / 2; p++) own = p == pair ? sum[p] : own;
                 for (int k = 0; k < UNITS; k++)
-                    if (k < left) sum[pair] += stage[octet * OCTET + s * PITCH + k];
+                    if (k < left) own += stage[octet * OCTET + s * PITCH + k];
+                for (int p = 0; p < FEW_ROWS / 2; p++) sum[p] = p == pair ? own : sum[p];
             }
         }
         SIMT_UNROLL for (int pair = 0; pair < FEW_ROWS / 2; pair++)
@@ -208,7 +209,7 @@ template <int form> struct many_rows {
     static SIMT_DEVICE void load_rows(const simt &t, const args &a, const product_view &v,
                                       const tile_memory &m, int64_t row, int64_t step)
     {
-        const int64_t left = a.units - step * UNITS, entry = v.batch * v.m + row;
+        const int64_t left = a.units - step * UNITS, entry = v.y / v.n + row;
         for (int e = t.thread(); e < TILE * 2 * UNITS; e += threads) {
             const int r = e / (2 * UNITS), chunk = e % (2 * UNITS);
             if (chunk / 2 >= left) continue;
@@ -232,7 +233,7 @@ template <int form> struct many_rows {
                                          const tile_memory &m, int64_t col, int64_t step)
     {
         const int64_t left = a.units - step * UNITS;
-        const int64_t b_row = (a.g.b.rank == 3 ? v.batch * v.n : 0) + col;
+        const int64_t b_row = first_column(a, v) + col;
         for (int e = t.thread(); e < FACTORS; e += threads) {
             const int c = e / UNITS, u = e % UNITS;
             block_unit x = {};
@@ -290,9 +291,9 @@ template <int form> struct many_rows {
 
     static SIMT_DEVICE void run(const simt &t, const args &a)
     {
-        const product_view v = product_of(a.g, t.block_y());
-        const int64_t across = (v.n + TILE - 1) / TILE, per_part = part_steps(a.units);
-        const int64_t row = t.block() / across * TILE, col = t.block() % across * TILE;
+        const product_tile tile = tile_of(t, a.g, a.groups, TILE);
+        const product_view &v = tile.v;
+        const int64_t row = tile.row, col = tile.col, per_part = part_steps(a.units);
         const int up = t.warp() / 2 * QUARTER, left = t.warp() % 2 * QUARTER, l = t.lane();
         const tile_memory m = tile_memory_of(t);
         float sum[2][4][4] = {{{0}}}, all[2][4][4] = {{{0}}};
@@ -356,28 +357,39 @@ int launch_many(const hpc_cuda_stream *s, const bytes_args &a, simt_shape shape)
     }
 }
 
-} // namespace
-
 /* If the live rows are known on the device alone, both kernels start, and the one that they do not
  * suit ends at once. */
-int hpc_cuda_matmul_bytes(const hpc_cuda_stream *s, const void *args, void *workspace)
+int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_groups &groups,
+           void *workspace)
 {
-    const hpc_matmul_args *g = (const hpc_matmul_args *)args;
-    const int64_t m = g->y.extent[g->y.rank - 2], n = g->y.extent[g->y.rank - 1];
-    const int batch = g->y.rank == 3 ? (int)g->y.extent[0] : 1;
-    const int64_t k = cols_of(g->a), rows = rows_of(g->a), units = k / UNIT;
+    const int64_t m = g.a.extent[g.a.rank - 2], k = cols_of(g.a), rows = rows_of(g.a);
+    const int64_t units = k / UNIT;
+    const int batch = g.a.rank == 3 ? (int)g.a.extent[0] : 1;
     int8_t *q = (int8_t *)workspace;
     float *scale = (float *)(q + rows * k);
-    const bytes_args a = {*g,    block_view_of(g->b), q, scale, (int32_t *)(scale + rows * units),
-                          units};
+    const bytes_args a = {
+        g, block_view_of(g.b), q, scale, (int32_t *)(scale + rows * units), units, groups};
     const int per_block = round_rows::threads / round_rows::LANES;
     const simt_shape rounding = {(m * units + per_block - 1) / per_block, batch,
                                  round_rows::threads, 0, false};
-    const simt_shape few = {(n + COLUMNS - 1) / COLUMNS, batch, WARPS * SIMT_WARP, FEW_SHARED,
-                            false};
-    const simt_shape many = {(m + TILE - 1) / TILE * ((n + TILE - 1) / TILE), batch,
-                             many_rows<FORM_PLAIN>::threads, MANY_SHARED, false};
+    const simt_shape few = {(cols_of(g.y) + COLUMNS - 1) / COLUMNS,
+                            groups.start ? groups.n : batch, WARPS * SIMT_WARP, FEW_SHARED, false};
+    const simt_shape many =
+        tiles_of(g, groups, TILE, many_rows<FORM_PLAIN>::threads, MANY_SHARED);
     int rc = simt_launch<round_rows>(s, rounding, a);
-    if (rc == 0 && (m <= FEW_ROWS || g->a.ragged >= 0)) rc = launch_few(s, a, few);
+    if (rc == 0 && (m <= FEW_ROWS || g.a.ragged >= 0 || groups.start)) rc = launch_few(s, a, few);
     return rc == 0 && m > FEW_ROWS ? launch_many(s, a, many) : rc;
+}
+
+} // namespace
+
+int hpc_cuda_matmul_bytes(const hpc_cuda_stream *s, const void *args, void *workspace)
+{
+    return launch(s, *(const hpc_matmul_args *)args, product_groups(), workspace);
+}
+
+int hpc_cuda_grouped_bytes(const hpc_cuda_stream *s, const void *args, void *workspace)
+{
+    const hpc_grouped_args &g = *(const hpc_grouped_args *)args;
+    return launch(s, grouped_product(g), groups_of(g), workspace);
 }

@@ -2,52 +2,7 @@
  * select.c: the table of CUDA kernels: for each op, the operands that its kernels take. They are in
  * the file of the op's family (*.cu).
  */
-#include "runtime/device/cuda/cuda.h"
-#include "runtime/device/priv.h"
-
-enum {
-    F32 = 1 << HPC_F32,
-    REAL = F32 | 1 << HPC_BF16,
-    WIDE = REAL | 1 << HPC_F16,
-    INDEX = 1 << HPC_I32,
-    COUNTER = INDEX | 1 << HPC_I64,
-    BYTE = 1 << HPC_I8,
-    PLAIN = WIDE | COUNTER | BYTE,
-    BLOCKS = (2 << HPC_IQ4_XS) - (1 << HPC_Q8_0), /* plain or in planes */
-    PANELS = 1 << 30                              /* also in panels */
-};
-_Static_assert(HPC_DTYPE_N < 30, "a bit for each type");
-
-typedef struct operand {
-    const hpc_tensor *t; /* NULL: the end of a list */
-    const char *name;
-    int types; /* bits by dtype */
-} operand;
-
-static bool has_layout(const operand *o)
-{
-    if (o->t->pack == HPC_PANEL16) return o->types & PANELS;
-    return o->t->pack == HPC_PLAIN || hpc_dtype_get((hpc_dtype)o->t->dtype)->quantised;
-}
-
-/* Plans kernel `run`, if every present operand has one of its types and layouts. */
-static int accept(hpc_plan *p, hpc_kernel *run, const char *name, const operand *o)
-{
-    char text[96];
-    for (; o->t; o++) {
-        if (o->t->rank < 0) continue;
-        if (o->types >> o->t->dtype & 1 && has_layout(o)) continue;
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s does not take %s as its operand %s", name,
-                        hpc_tensor_text(text, o->t), o->name);
-    }
-    *p = (hpc_plan){.run = run, .name = name};
-    return HPC_OK;
-}
-
-static const hpc_cuda_launchers *of(const hpc_launch *l)
-{
-    return &((const hpc_cuda_stream *)l->stream)->library->launch;
-}
+#include "runtime/device/cuda/select.h"
 
 /* ---- element-wise ops -------------------------------------------------------------------------
  */
@@ -344,148 +299,6 @@ static int reduce(hpc_plan *p, int workers, const hpc_reduce_args *a)
     return HPC_OK;
 }
 
-/* ---- optimizers
- * ---------------------------------------------------------------------------------- */
-
-static int sgd_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->sgd, args);
-}
-
-static int sgd(hpc_plan *p, int workers, const hpc_sgd_args *a)
-{
-    (void)workers;
-    return accept(p, sgd_run, "sgd_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->mom, "mom", F32},
-                              {&a->grad, "grad", REAL},
-                              {&a->lr, "lr", F32},
-                              {0}});
-}
-
-static int adamw_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->adamw, args);
-}
-
-static int adamw(hpc_plan *p, int workers, const hpc_adamw_args *a)
-{
-    (void)workers;
-    return accept(p, adamw_run, "adamw_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->m, "m", F32},
-                              {&a->v, "v", F32},
-                              {&a->half, "half", REAL},
-                              {&a->grad, "grad", REAL},
-                              {&a->lr, "lr", F32},
-                              {&a->step, "step", INDEX},
-                              {&a->clip, "clip", F32},
-                              {0}});
-}
-
-static int adam_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->adam, args);
-}
-
-static int adam(hpc_plan *p, int workers, const hpc_adam_args *a)
-{
-    (void)workers;
-    return accept(p, adam_run, "adam_cuda",
-                  (operand[]){{&a->u, "u", REAL},
-                              {&a->m, "m", F32},
-                              {&a->v, "v", F32},
-                              {&a->grad, "grad", REAL},
-                              {&a->top, "top", REAL},
-                              {&a->step, "step", INDEX},
-                              {&a->clip, "clip", F32},
-                              {0}});
-}
-
-static int apply_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->apply, args);
-}
-
-static int apply(hpc_plan *p, int workers, const hpc_apply_args *a)
-{
-    (void)workers;
-    return accept(p, apply_run, "apply_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->half, "half", REAL},
-                              {&a->dir, "dir", REAL},
-                              {&a->lr, "lr", F32},
-                              {&a->by, "by", F32},
-                              {0}});
-}
-
-static int below_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->below, args);
-}
-
-static int below(hpc_plan *p, int workers, const hpc_below_args *a)
-{
-    (void)workers;
-    return accept(
-        p, below_run, "below_cuda",
-        (operand[]){{&a->ok, "ok", INDEX}, {&a->x, "x", REAL}, {&a->limit, "limit", REAL}, {0}});
-}
-
-static int combine_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->combine, args);
-}
-
-static int combine(hpc_plan *p, int workers, const hpc_combine_args *a)
-{
-    (void)workers;
-    return accept(p, combine_run, "combine_cuda",
-                  (operand[]){{&a->y, "y", REAL},
-                              {&a->x1, "x1", REAL},
-                              {&a->x2, "x2", REAL},
-                              {&a->s0, "s0", F32},
-                              {&a->s1, "s1", F32},
-                              {&a->s2, "s2", F32},
-                              {0}});
-}
-
-static int map_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->map, args);
-}
-
-static int map(hpc_plan *p, int workers, const hpc_map_args *a)
-{
-    (void)workers;
-    return accept(p, map_run, "map_cuda", (operand[]){{&a->y, "y", REAL}, {&a->x, "x", REAL}, {0}});
-}
-
-static int tile_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->tile, args);
-}
-
-static int tile(hpc_plan *p, int workers, const hpc_tile_args *a)
-{
-    (void)workers;
-    return accept(p, tile_run, "tile_cuda",
-                  (operand[]){{&a->y, "y", REAL}, {&a->x, "x", REAL}, {0}});
-}
-
-static int bundle_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->bundle, args);
-}
-
-static int bundle(hpc_plan *p, int workers, const hpc_bundle_args *a)
-{
-    operand list[HPC_BUNDLE_MAX + 2] = {{&a->y, "y", REAL}};
-    (void)workers;
-    for (int k = 0; k < HPC_BUNDLE_MAX; k++) list[k + 1] = (operand){&a->x[k], "x", REAL};
-    return accept(p, bundle_run, "bundle_cuda", list);
-}
-
 /* ---- products
  * --------------------------------------------------------------------------------------- */
 
@@ -512,7 +325,6 @@ static int matmul_bytes_run(const hpc_launch *l, const void *args)
 /* Rows rounded to 8 bits, with a scale and a sum for each unit of 32. */
 static int matmul_bytes(hpc_plan *p, const hpc_matmul_args *a)
 {
-    enum { UNIT = 32 };
     int rc = accept(p, matmul_bytes_run, "matmul_bytes_cuda",
                     (operand[]){{&a->y, "y", REAL},
                                 {&a->pre, "pre", REAL},
@@ -521,8 +333,7 @@ static int matmul_bytes(hpc_plan *p, const hpc_matmul_args *a)
                                 {&a->bias, "bias", REAL},
                                 {&a->residual, "residual", REAL},
                                 {0}});
-    const size_t n = (size_t)hpc_tensor_n(&a->a);
-    p->workspace = n + n / UNIT * (sizeof(float) + sizeof(int32_t));
+    p->workspace = hpc_cuda_rounded(hpc_tensor_n(&a->a));
     return rc;
 }
 
@@ -580,15 +391,26 @@ const hpc_kernels hpc_cuda_kernels = {
     .pick = pick,
     .spread = spread,
     .reduce = reduce,
-    .sgd = sgd,
-    .adamw = adamw,
-    .adam = adam,
-    .apply = apply,
-    .below = below,
-    .combine = combine,
-    .map = map,
-    .tile = tile,
-    .bundle = bundle,
+    .sgd = cuda_sgd,
+    .adamw = cuda_adamw,
+    .adam = cuda_adam,
+    .apply = cuda_apply,
+    .below = cuda_below,
+    .combine = cuda_combine,
+    .map = cuda_map,
+    .tile = cuda_tile,
+    .bundle = cuda_bundle,
+    .graph_reduce = cuda_graph_reduce,
+    .graph_edge = cuda_graph_edge,
+    .graph_softmax = cuda_graph_softmax,
+    .graph_softmax_grad = cuda_graph_softmax_grad,
+    .graph_scale = cuda_graph_scale,
+    .graph_merge = cuda_graph_merge,
+    .gate = cuda_gate,
+    .gate_grad = cuda_gate_grad,
+    .dispatch = cuda_dispatch,
+    .grouped = cuda_grouped,
+    .eigh = cuda_eigh,
     .matmul = matmul,
     .pack = pack,
 };

@@ -31,6 +31,7 @@ enum { SIMT_WARP = 32 };
 #include <cuda_runtime.h>
 
 #define SIMT_UNROLL _Pragma("unroll") /* before a loop: its arrays stay in registers */
+#define SIMT_ROLLED _Pragma("unroll 1") /* before a loop with a large body */
 #define SIMT_DEVICE __device__ __forceinline__
 #define SIMT_BOTH   __host__ __device__ __forceinline__
 

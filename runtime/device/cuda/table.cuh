@@ -20,7 +20,11 @@ hpc_cuda_launcher hpc_cuda_reduce;
 hpc_cuda_launcher hpc_cuda_sgd, hpc_cuda_adamw, hpc_cuda_adam, hpc_cuda_apply, hpc_cuda_below;
 /* matmul.cu, matmul_mma.cu, matmul_bytes.cu */
 hpc_cuda_launcher hpc_cuda_matmul, hpc_cuda_matmul_i8, hpc_cuda_matmul_mma, hpc_cuda_matmul_bytes;
-hpc_cuda_launcher hpc_cuda_pack;
+hpc_cuda_launcher hpc_cuda_pack, hpc_cuda_grouped, hpc_cuda_grouped_mma, hpc_cuda_grouped_bytes;
+/* expert.cu, eigh.cu, graph.cu */
+hpc_cuda_launcher hpc_cuda_gate, hpc_cuda_gate_grad, hpc_cuda_dispatch, hpc_cuda_eigh;
+hpc_cuda_launcher hpc_cuda_graph_reduce, hpc_cuda_graph_edge, hpc_cuda_graph_softmax,
+    hpc_cuda_graph_softmax_grad, hpc_cuda_graph_scale, hpc_cuda_graph_merge;
 hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle;
 }
 
@@ -38,7 +42,13 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .combine = hpc_cuda_combine, .map = hpc_cuda_map, .tile = hpc_cuda_tile,                   \
         .bundle = hpc_cuda_bundle, .matmul = hpc_cuda_matmul, .matmul_mma = hpc_cuda_matmul_mma,   \
         .matmul_i8 = hpc_cuda_matmul_i8, .matmul_bytes = hpc_cuda_matmul_bytes,                    \
-        .pack = hpc_cuda_pack,                                                                     \
+        .pack = hpc_cuda_pack, .grouped = hpc_cuda_grouped,                                        \
+        .grouped_mma = hpc_cuda_grouped_mma, .grouped_bytes = hpc_cuda_grouped_bytes,              \
+        .gate = hpc_cuda_gate, .gate_grad = hpc_cuda_gate_grad, .dispatch = hpc_cuda_dispatch,     \
+        .eigh = hpc_cuda_eigh, .graph_reduce = hpc_cuda_graph_reduce,                              \
+        .graph_edge = hpc_cuda_graph_edge, .graph_softmax = hpc_cuda_graph_softmax,                \
+        .graph_softmax_grad = hpc_cuda_graph_softmax_grad, .graph_scale = hpc_cuda_graph_scale,    \
+        .graph_merge = hpc_cuda_graph_merge,                                                       \
     }
 
 #endif

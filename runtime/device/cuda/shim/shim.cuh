@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/cuda.h"
 
 #define SIMT_UNROLL
+#define SIMT_ROLLED
 #define SIMT_DEVICE inline
 #define SIMT_BOTH   inline
 
