@@ -112,6 +112,7 @@ static const poly *call_of_file(walk *w, int32_t call)
     arguments(w, call, f);
     touch_object(w, call, f->object);
     for (int k = 0; k < f->globals_n; k++) read_whole(w, f->global[k], call);
+    if (f->hidden && !w->answer->muted) w->loop->hidden = call;
     if (f->kind == EFFECT_BAD)
         answer_unsafe(w->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
                       symbol_name(w->t, v), f->why, f->line);
@@ -120,6 +121,7 @@ static const poly *call_of_file(walk *w, int32_t call)
     else
         answer_note(w->answer, "call", call, "%s %s", symbol_name(w->t, v),
                     f->kind == EFFECT_NONE ? "depends only on its arguments"
+                    : f->hidden            ? "changes nothing that lasts"
                                            : "accesses only memory that its arguments point to");
     return NULL;
 }

@@ -209,7 +209,11 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         return;
     }
     const effect *g = effect_of(p, v);
-    if (g->state == 1) return; /* recursion: the analysis of this function is in progress */
+    if (g->state == 1) { /* recursion: the analysis of this function is in progress */
+        if (g != f)
+            worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a function that calls it");
+        return;
+    }
     if (g->kind == EFFECT_BAD || g->kind == EFFECT_UNKNOWN)
         worse(f, g->kind, t->node[call].line, g->why);
     int32_t callee = hpc_tree_first(t, call), object = callee ? hpc_tree_first(t, callee) : 0;
@@ -217,6 +221,8 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
     if (g->object && !own)
         worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
     for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
+    f->hidden |= g->hidden;
+    if (g->hidden) worse(f, EFFECT_READS, t->node[call].line, "");
     f->object |= g->object;
     if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
     pass_on(f, p, function, call, g);
@@ -304,17 +310,23 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     }
 }
 
-const effect *effect_of(const program *p, int32_t symbol)
+/* A pure function may read its arguments, its object and all variables that it can name. Pure
+ * procedures of Fortran read no variable that their caller's unit assigns (runtime/source/flang).
+ */
+static void promise_pure(effect *f, const program *p, const hpc_symbol *v)
+{
+    *f = (effect){.state = 1, .kind = EFFECT_NONE};
+    if ((v->flags & HPC_SYMBOL_CONST) && !(v->flags & HPC_SYMBOL_METHOD)) return;
+    f->kind = EFFECT_READS;
+    for (int k = 0; k < 8; k++) f->arg[k] = ARG_READ;
+    if (v->flags & HPC_SYMBOL_METHOD) f->object = ARG_READ;
+    f->hidden = p->language != HPC_LANGUAGE_FORTRAN;
+}
+
+static void look_at_body(effect *f, const program *p, const hpc_symbol *v)
 {
     const hpc_tree *t = p->t;
-    effect *f = &p->effect[symbol];
-    const hpc_symbol *v = &t->symbol[symbol];
-    if (f->state != 0) return f;
-    f->state = 1;
-    if (v->flags & HPC_SYMBOL_PURE) {
-        f->kind = (v->flags & HPC_SYMBOL_CONST) ? EFFECT_NONE : EFFECT_READS;
-        for (int k = 0; k < 8 && f->kind == EFFECT_READS; k++) f->arg[k] = ARG_READ;
-    } else if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
+    if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
         worse(f, EFFECT_UNKNOWN, v->line, "is not defined in this file");
     } else if (v->flags & HPC_SYMBOL_VIRTUAL) {
         worse(f, EFFECT_UNKNOWN, v->line, "is virtual");
@@ -323,6 +335,16 @@ const effect *effect_of(const program *p, int32_t symbol)
     } else {
         for (int32_t i = v->node + 1; i < t->node[v->node].end; i++) look_at_node(f, p, v->node, i);
     }
+}
+
+const effect *effect_of(const program *p, int32_t symbol)
+{
+    effect *f = &p->effect[symbol];
+    const hpc_symbol *v = &p->t->symbol[symbol];
+    if (f->state != 0) return f;
+    f->state = 1;
+    look_at_body(f, p, v);
+    if ((v->flags & HPC_SYMBOL_PURE) && f->kind > EFFECT_READS) promise_pure(f, p, v);
     f->state = 2;
     return f;
 }

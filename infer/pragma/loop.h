@@ -75,6 +75,7 @@ typedef struct loop_facts {
     store *stores;
     int64_t stores_n, stores_cap;
     loop_cost cost;
+    int32_t hidden; /* a call whose function may read memory by itself; 0: none */
     int rc; /* first allocation failure */
 } loop_facts;
 /* Finds the variables that the loop assigns, and its stores. Release is valid after a failure. */

@@ -12,6 +12,11 @@
  * clauses that make them harmless. */
 void memory_judge(walk *w);
 
+/* ---- hidden.c ---- */
+/* A call of the loop may read memory that its arguments do not lead to: assumes that it does not
+ * read what the loop writes, or adds evidence why that cannot be assumed. */
+void hidden_judge(walk *w);
+
 /* ---- depend.c ---- */
 /* Dependence test of one access with another one in a different iteration. SURE: *apart is
  * the number of iterations between them; else it is 0. May add assumptions about sorted arrays. */

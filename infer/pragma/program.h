@@ -31,6 +31,7 @@ typedef struct effect {
     uint8_t kind;
     uint8_t arg[8]; /* accesses through each argument: ARG_... */
     uint8_t object; /* accesses to the object of a method */
+    bool hidden;    /* it may read any memory that a variable of the program leads to */
     uint8_t globals_n;
     int32_t global[EFFECT_GLOBALS]; /* variables of the file that it reads */
     uint32_t line;
