@@ -71,8 +71,7 @@ static void start(fixture *f, hpc_dtype d, uint8_t pack, int64_t most)
     b.pack = pack;
     f->b = hpc_program_state(f->p, "b", b, false);
     f->y = hpc_matmul(f->p, f->a, f->b, (hpc_matmul_attr){.trans_b = true, .int8 = true});
-    hpc_value index =
-        hpc_program_input(f->p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){3}));
+    hpc_value index = hpc_program_input(f->p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){3}));
     f->rows = hpc_gather(f->p, f->b, index);
     hpc_program_keep(f->p, f->y);
     hpc_program_keep(f->p, f->rows);

@@ -191,8 +191,13 @@ int cuda_grouped(hpc_plan *p, int workers, const hpc_grouped_args *a)
     const bool mma = a->attr.halves || both, bytes = a->attr.int8;
     const int types = bytes ? BLOCKS : mma ? REAL | PANELS : WIDE | PANELS;
     (void)workers;
-    int rc = accept(p, bytes ? grouped_bytes_run : mma ? grouped_mma_run : grouped_run,
-                    bytes ? "grouped_bytes_cuda" : mma ? "grouped_mma_cuda" : "grouped_cuda",
+    int rc = accept(p,
+                    bytes ? grouped_bytes_run
+                    : mma ? grouped_mma_run
+                          : grouped_run,
+                    bytes ? "grouped_bytes_cuda"
+                    : mma ? "grouped_mma_cuda"
+                          : "grouped_cuda",
                     (operand[]){{&a->y, "y", REAL},
                                 {&a->a, "a", REAL},
                                 {&a->b, "b", types},
