@@ -127,9 +127,9 @@ static void check_all(hpc_device *d, const char *library)
         draw(x, (primitive)kind);
         g.args = (primitive_args){.y = out, .x = in, .kind = kind};
         test_ok(hpc_device_copy(d, HPC_COMPUTE, in, x, sizeof x, HPC_TO_DEVICE));
-        test_ok(hpc_device_backend(d)->launch(
-            d, HPC_COMPUTE, &(hpc_plan){.run = run_primitive},
-            &(hpc_signature){.name = "primitive"}, &g, NULL, NULL, (hpc_origin){"test", 0, "one"}));
+        test_ok(hpc_device_backend(d)->launch(d, HPC_COMPUTE, &(hpc_plan){.run = run_primitive},
+                                              &(hpc_signature){.name = "primitive"}, &g, NULL, NULL,
+                                              (hpc_origin){"test", 0, "one"}));
         test_ok(hpc_device_copy(d, HPC_COMPUTE, y, out, sizeof y, HPC_TO_HOST));
         test_ok(hpc_device_fence(d));
         for (int k = 0; k < PRIMITIVES_OUT; k++)

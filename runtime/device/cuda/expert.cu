@@ -48,7 +48,8 @@ SIMT_DEVICE double warp_softmax(const simt &t, simt_shared<double> out, simt_sha
     return most + log(sum);
 }
 
-/* ---- rows of the gate -------------------------------------------------------------------------- */
+/* ---- rows of the gate ------------------------------------------------------------------------
+ */
 
 /* Operands that gate and gate_grad share. */
 struct gate_inputs {
@@ -118,7 +119,8 @@ SIMT_DEVICE void noisy_scores(const simt &t, const gate_inputs &g, const gate_ro
     warp_softmax(t, r.score, r.score, r.n);
 }
 
-/* ---- gate ------------------------------------------------------------------------------------- */
+/* ---- gate ------------------------------------------------------------------------------------
+ */
 
 struct gate_args {
     hpc_gate_args g;
@@ -145,8 +147,9 @@ struct gate {
         for (int mask = SIMT_WARP / 2; mask > 0; mask /= 2) {
             const double v = t.shuffle_xor(most, mask);
             const int e = t.shuffle_xor(best, mask);
-            const bool less = most != most ? v != v && e > best : !(v > most) && !(v == most && e < best);
-            const bool mine = e < 0 || (best >= 0 && (v != v ? most == most || e > best : less));
+            const bool later = e < 0 || (v != v ? most == most || e > best
+                                                : v < most || (v == most && e > best));
+            const bool mine = best >= 0 && later;
             best = mine ? best : e;
             most = mine ? most : v;
         }
@@ -182,14 +185,15 @@ struct gate {
         }
         const double by = g.attr.scale / (g.attr.normalise ? sum : 1);
         t.sync_warp();
-        for (int j = t.lane(); j < k; j += SIMT_WARP) set(g.weight, r.row * k + j, (float)(raw[j] * by));
+        for (int j = t.lane(); j < k; j += SIMT_WARP)
+            set(g.weight, r.row * k + j, (float)(raw[j] * by));
         for (int e = t.lane(); e < r.n && present(g.prob); e += SIMT_WARP)
             set(g.prob, r.row * r.n + e, (float)(double)r.p[e]);
         if (t.lane() == 0 && present(g.lse)) set(g.lse, r.row, (float)lse);
     }
 };
 
-/* ---- gate_grad --------------------------------------------------------------------------------- */
+/* ---- gate_grad ---------------------------------------------------------------------------*/
 
 struct gate_grad_args {
     hpc_gate_grad_args g;
@@ -213,7 +217,8 @@ struct gate_grad {
             sum += v;
             dot += g.attr.scale * (double)get(g.dweight, row * k + j) * v;
         }
-        const double by = g.attr.normalise ? sum : 1, shared = g.attr.normalise ? dot / (by * by) : 0;
+        const double by = g.attr.normalise ? sum : 1;
+        const double shared = g.attr.normalise ? dot / (by * by) : 0;
         for (int j = t.lane(); j < k; j += SIMT_WARP) {
             const int64_t e = get_index(g.expert, row * k + j);
             if (e >= 0)
@@ -261,11 +266,13 @@ struct gate_grad {
             through_weights(t, g, dp, r.score, r.row);
             through_softmax(t, dz, r.score, dp, r.tau, n);
         }
-        for (int e = t.lane(); e < n; e += SIMT_WARP) set(g.dlogits, r.row * n + e, (float)(double)dz[e]);
+        for (int e = t.lane(); e < n; e += SIMT_WARP)
+            set(g.dlogits, r.row * n + e, (float)(double)dz[e]);
     }
 };
 
-/* ---- dispatch ---------------------------------------------------------------------------------- */
+/* ---- dispatch --------------------------------------------------------------------------------
+ */
 
 enum { THREADS = 256, WARPS = THREADS / SIMT_WARP, SHARED = 2 * WARPS * (int)sizeof(int) };
 

@@ -241,7 +241,8 @@ struct softmax_grad {
     }
 };
 
-/* ---- graph_scale, graph_merge ----------------------------------------------------------------- */
+/* ---- graph_scale, graph_merge ----------------------------------------------------------------
+ */
 
 struct scale_by_degree {
     typedef hpc_graph_scale_args args;

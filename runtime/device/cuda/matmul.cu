@@ -66,7 +66,8 @@ template <class T> struct product {
             if (first + r < s.rows) load_unit(t, u, a.b, before + r, k0 / UNIT);
             for (int c = 0; c < DEPTH; c++) {
                 const float v = unit_quad(t, u, (int)(k0 % UNIT + c) / 4).v[c % 4];
-                to[c * PITCH + r] = (T)(a.g.attr.halves ? hpc_bf16_to_f32(hpc_bf16_from_f32(v)) : v);
+                const float half = hpc_bf16_to_f32(hpc_bf16_from_f32(v));
+                to[c * PITCH + r] = (T)(a.g.attr.halves ? half : v);
             }
         }
     }

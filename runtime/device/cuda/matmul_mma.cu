@@ -52,7 +52,8 @@ struct product_mma {
             }
             for (int i = 0; i < 8; i++) {
                 const bool live = first + r < s.rows && k0 + c + i < k;
-                to[place(r, c + i)] = live ? half_of(x, product_at(s, first + r, k0 + c + i)) : (uint16_t)0;
+                const int64_t at = product_at(s, first + r, k0 + c + i);
+                to[place(r, c + i)] = live ? half_of(x, at) : (uint16_t)0;
             }
         }
         t.copy_commit();

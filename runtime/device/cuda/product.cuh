@@ -8,7 +8,7 @@
 #include "runtime/device/cuda/act.cuh"
 #include "runtime/device/cuda/tensor.cuh"
 
-/* Element (i, k) of an operand is at base + i row + k depth or, in panels, in that of row i / 16. */
+/* Element (i, k) of an operand is at base + i row + k depth or, in panels, at product_at. */
 struct product_side {
     int64_t base, row, depth, rows; /* rows: live */
     bool panels;
