@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 enum { HPC_CUDA_VERSION = 1, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_HEAD_MOST = 256 }; /* elements of a head of attention */
 
 struct hpc_cuda_library;
 
@@ -37,6 +38,7 @@ typedef struct hpc_cuda_launchers {
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
     hpc_cuda_launcher *matmul, *matmul_mma;
+    hpc_cuda_launcher *attention, *attention_mma, *attention_grad, *attention_grad_mma;
 } hpc_cuda_launchers;
 
 typedef struct hpc_cuda_about {

@@ -503,6 +503,83 @@ static int matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
                               {0}});
 }
 
+/* ---- attention ------------------------------------------------------------------------------ */
+
+static int check_heads(const hpc_tensor *q)
+{
+    if (q->extent[2] <= HPC_CUDA_HEAD_MOST) return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED, "attention_cuda takes heads of up to %d elements, not %lld",
+                    HPC_CUDA_HEAD_MOST, (long long)q->extent[2]);
+}
+
+static int attention_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention, args);
+}
+
+static int attention_mma_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_mma, args);
+}
+
+static int attention(hpc_plan *p, int workers, const hpc_attention_args *a)
+{
+    const bool mma =
+        a->q.dtype == HPC_BF16 && a->k.dtype == HPC_BF16 && a->v.dtype == HPC_BF16;
+    int rc;
+    (void)workers;
+    TRY(check_heads(&a->q));
+    TRY(accept(p, mma ? attention_mma_run : attention_run,
+               mma ? "attention_mma_cuda" : "attention_cuda",
+               (operand[]){{&a->o, "o", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->q, "q", REAL},
+                           {&a->k, "k", REAL},
+                           {&a->v, "v", REAL},
+                           {&a->start, "start", INDEX},
+                           {&a->len, "len", INDEX},
+                           {&a->pages, "pages", INDEX},
+                           {0}}));
+out:
+    return rc;
+}
+
+static int attention_grad_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_grad, args);
+}
+
+static int attention_grad_mma_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_grad_mma, args);
+}
+
+static int attention_grad(hpc_plan *p, int workers, const hpc_attention_grad_args *a)
+{
+    enum { MMA_MOST = 128 }; /* elements of a head: two sums of them are in registers */
+    const bool mma = a->q.dtype == HPC_BF16 && a->k.dtype == HPC_BF16 && a->v.dtype == HPC_BF16 &&
+                     a->dout.dtype == HPC_BF16 && a->q.extent[2] <= MMA_MOST;
+    int rc;
+    (void)workers;
+    TRY(check_heads(&a->q));
+    TRY(accept(p, mma ? attention_grad_mma_run : attention_grad_run,
+               mma ? "attention_grad_mma_cuda" : "attention_grad_cuda",
+               (operand[]){{&a->dq, "dq", REAL},
+                           {&a->dk, "dk", REAL},
+                           {&a->dv, "dv", REAL},
+                           {&a->dout, "dout", REAL},
+                           {&a->q, "q", REAL},
+                           {&a->k, "k", REAL},
+                           {&a->v, "v", REAL},
+                           {&a->o, "o", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->start, "start", INDEX},
+                           {0}}));
+    p->workspace = (size_t)(a->q.extent[0] * a->q.extent[1]) * sizeof(float);
+out:
+    return rc;
+}
+
 const hpc_kernels hpc_cuda_kernels = {
     .nop = nop,
     .act = act,
@@ -534,4 +611,6 @@ const hpc_kernels hpc_cuda_kernels = {
     .tile = tile,
     .bundle = bundle,
     .matmul = matmul,
+    .attention = attention,
+    .attention_grad = attention_grad,
 };

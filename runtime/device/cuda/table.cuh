@@ -20,6 +20,9 @@ hpc_cuda_launcher hpc_cuda_reduce;
 hpc_cuda_launcher hpc_cuda_sgd, hpc_cuda_adamw, hpc_cuda_adam, hpc_cuda_apply, hpc_cuda_below;
 /* matmul.cu, matmul_mma.cu */
 hpc_cuda_launcher hpc_cuda_matmul, hpc_cuda_matmul_mma;
+/* attention.cu, attention_mma.cu, attention_grad.cu, attention_grad_mma.cu */
+hpc_cuda_launcher hpc_cuda_attention, hpc_cuda_attention_mma, hpc_cuda_attention_grad,
+    hpc_cuda_attention_grad_mma;
 hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle;
 }
 
@@ -36,6 +39,9 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .adam = hpc_cuda_adam, .apply = hpc_cuda_apply, .below = hpc_cuda_below,                   \
         .combine = hpc_cuda_combine, .map = hpc_cuda_map, .tile = hpc_cuda_tile,                   \
         .bundle = hpc_cuda_bundle, .matmul = hpc_cuda_matmul, .matmul_mma = hpc_cuda_matmul_mma,   \
+        .attention = hpc_cuda_attention, .attention_mma = hpc_cuda_attention_mma,                  \
+        .attention_grad = hpc_cuda_attention_grad,                                                 \
+        .attention_grad_mma = hpc_cuda_attention_grad_mma,                                         \
     }
 
 #endif
