@@ -580,6 +580,54 @@ out:
     return rc;
 }
 
+/* ---- head and loss -------------------------------------------------------------------------- */
+
+static int head_loss_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->head_loss, args);
+}
+
+static int head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a)
+{
+    int rc;
+    (void)workers;
+    TRY(accept(p, head_loss_run, "head_loss_cuda",
+               (operand[]){{&a->loss, "loss", F32},
+                           {&a->lse, "lse", F32},
+                           {&a->x, "x", REAL},
+                           {&a->w, "w", REAL},
+                           {&a->target, "target", INDEX},
+                           {0}}));
+    p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], false).bytes;
+out:
+    return rc;
+}
+
+static int head_loss_grad_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->head_loss_grad, args);
+}
+
+static int head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
+{
+    const bool halves = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16;
+    int rc;
+    (void)workers;
+    TRY(accept(p, head_loss_grad_run, "head_loss_grad_cuda",
+               (operand[]){{&a->loss, "loss", F32},
+                           {&a->dx, "dx", REAL},
+                           {&a->dw, "dw", REAL},
+                           {&a->dloss, "dloss", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->x, "x", REAL},
+                           {&a->w, "w", REAL},
+                           {&a->target, "target", INDEX},
+                           {0}}));
+    p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], halves).bytes;
+out:
+    return rc;
+}
+
 const hpc_kernels hpc_cuda_kernels = {
     .nop = nop,
     .act = act,
@@ -613,4 +661,6 @@ const hpc_kernels hpc_cuda_kernels = {
     .matmul = matmul,
     .attention = attention,
     .attention_grad = attention_grad,
+    .head_loss = head_loss,
+    .head_loss_grad = head_loss_grad,
 };

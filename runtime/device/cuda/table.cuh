@@ -23,6 +23,8 @@ hpc_cuda_launcher hpc_cuda_matmul, hpc_cuda_matmul_mma;
 /* attention.cu, attention_mma.cu, attention_grad.cu, attention_grad_mma.cu */
 hpc_cuda_launcher hpc_cuda_attention, hpc_cuda_attention_mma, hpc_cuda_attention_grad,
     hpc_cuda_attention_grad_mma;
+/* head.cu */
+hpc_cuda_launcher hpc_cuda_head_loss, hpc_cuda_head_loss_grad;
 hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle;
 }
 
@@ -41,7 +43,8 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .bundle = hpc_cuda_bundle, .matmul = hpc_cuda_matmul, .matmul_mma = hpc_cuda_matmul_mma,   \
         .attention = hpc_cuda_attention, .attention_mma = hpc_cuda_attention_mma,                  \
         .attention_grad = hpc_cuda_attention_grad,                                                 \
-        .attention_grad_mma = hpc_cuda_attention_grad_mma,                                         \
+        .attention_grad_mma = hpc_cuda_attention_grad_mma, .head_loss = hpc_cuda_head_loss,        \
+        .head_loss_grad = hpc_cuda_head_loss_grad,                                                 \
     }
 
 #endif
