@@ -14,6 +14,7 @@
 
 #include "infer/engine/engine.h"
 #include "tests/support/command.h"
+#include "tests/support/expect.h"
 #include "tests/support/tiny.h"
 
 enum { REQUESTS = 3, PROMPT = 9, NEW = 8 };
