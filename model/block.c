@@ -400,8 +400,9 @@ static hpc_value experts(const model_emitter *m, hpc_value h)
                       .step = HPC_NONE,
                       .base = HPC_NONE};
     hpc_value weight = choose(m, &io);
-    hpc_dispatched d = hpc_dispatch(
-        p, io.expert, (hpc_dispatch_attr){.experts = c->experts, .cap = capacity(m, h)});
+    hpc_dispatch_attr to = {
+        .experts = c->experts, .cap = capacity(m, h), .wide = c->dtype == HPC_F64};
+    hpc_dispatched d = hpc_dispatch(p, io.expert, to);
     if (m->o && io.wants_prob) add_losses(m, &io, d.load);
     if (m->o) count_rows(m, &d);
     hpc_value x = expert_mlps(m, hpc_gather_own(p, h, d.token), &d);

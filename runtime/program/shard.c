@@ -252,7 +252,8 @@ static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const 
     if (!by.name && !fixed) by = choose_label(l, w, i, global, dims, axis);
     bool passes = !fixed && !by.name && passes_partials(w, i, dims, axis);
     int8_t none = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
-    int8_t own = by.name ? HPC_OWN(0) : own_layout(w, i, dims, axis);
+    bool rows = by.name && by.name == dims->own_rows;
+    int8_t own = rows ? HPC_OWN(0) : own_layout(w, i, dims, axis);
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0) continue;
         if (dims->own >> k & 1) {

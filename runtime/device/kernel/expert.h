@@ -56,8 +56,9 @@ typedef struct hpc_gate_grad_args {
  * second ones, and tokens ascend. cap > 0: later slots of an expert are dropped, and counted in
  * `dropped`. slot, token, group [T k] have `rows` live elements; start [E+1]; rows is a scalar: all
  * i32. dropped, a scalar, and load [E], the slots of each expert per token, dropped ones too, are
- * f32 (f64). tokens: those of all ranks, which `load` is of; 0: the T of this one. */
-typedef struct hpc_dispatch_attr { int64_t experts, cap, tokens; } hpc_dispatch_attr;
+ * f32 (f64). tokens: those of all ranks, which `load` is of; 0: the T of this one.
+ * wide: new ones are f64. */
+typedef struct hpc_dispatch_attr { int64_t experts, cap, tokens; bool wide; } hpc_dispatch_attr;
 typedef struct hpc_dispatch_args {
     hpc_tensor slot, token, group, start, rows, dropped, load, expert;
     hpc_dispatch_attr attr;

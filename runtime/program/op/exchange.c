@@ -156,6 +156,7 @@ static int exchange_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *di
     hpc_op_label(dims, p, i, EXCHANGE_X, "MH");
     hpc_op_label(dims, p, i, EXCHANGE_PLAN, "n");
     dims->own = 1u << EXCHANGE_PLAN | 1u << EXCHANGE_ROWS;
+    dims->own_rows = 'M';
     dims->as[at->back ? EXCHANGE_X : EXCHANGE_Y] = own;
     dims->as[at->back ? EXCHANGE_Y : EXCHANGE_X] = at->drop ? dropped : sent;
     return HPC_OK;

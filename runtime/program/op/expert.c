@@ -304,6 +304,7 @@ static const hpc_field dispatch_field[] = {
     {"experts", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, experts), NULL, true},
     {"cap", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, cap), NULL, false},
     {"tokens", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, tokens), NULL, false},
+    {"wide", HPC_FIELD_BOOL, offsetof(hpc_dispatch_attr, wide), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -328,8 +329,9 @@ static int dispatch_shape(const hpc_program *p, const hpc_insn *i, hpc_type *typ
     TRY(hpc_op_output(i, type, DISPATCH_GROUP, list));
     TRY(hpc_op_output(i, type, DISPATCH_START, hpc_type_of(HPC_I32, 1, &starts)));
     TRY(hpc_op_output(i, type, DISPATCH_ROWS, one));
-    TRY(hpc_op_output(i, type, DISPATCH_DROPPED, hpc_type_of(HPC_F32, 0, NULL)));
-    TRY(hpc_op_output(i, type, DISPATCH_LOAD, hpc_type_of(HPC_F32, 1, &at->experts)));
+    hpc_dtype real = at->wide ? HPC_F64 : HPC_F32;
+    TRY(hpc_op_output(i, type, DISPATCH_DROPPED, hpc_type_of(real, 0, NULL)));
+    TRY(hpc_op_output(i, type, DISPATCH_LOAD, hpc_type_of(real, 1, &at->experts)));
 out:
     return rc;
 }
@@ -346,6 +348,7 @@ static int dispatch_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *di
     hpc_op_label(dims, p, i, DISPATCH_LOAD, "e");
     hpc_op_label(dims, p, i, DISPATCH_EXPERT, at->cap > 0 ? "tk" : "Tk");
     dims->own = 1u << DISPATCH_START | 1u << DISPATCH_ROWS;
+    dims->own_rows = 'T';
     return HPC_OK;
 }
 

@@ -112,6 +112,7 @@ static int grouped_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dim
     hpc_op_label(dims, p, i, GROUPED_B, at->sum ? "MK" : at->trans_b ? "eNK" : "eKN");
     hpc_op_label(dims, p, i, GROUPED_START, "s");
     dims->own = 1u << GROUPED_START;
+    dims->own_rows = 'M';
     for (int k = GROUPED_Y; at->owned && k <= GROUPED_B; k++)
         dims->as[k] = k == (at->sum ? GROUPED_Y : GROUPED_B) ? matrices : rows;
     dims->linear[0] = 1u << GROUPED_A;

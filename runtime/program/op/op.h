@@ -41,6 +41,7 @@ typedef struct hpc_dims {
                                           without are whole */
     uint16_t own; /* operands with numbers about the rank's own rows: HPC_OWN(0) where these are
                      split, in any way */
+    char own_rows; /* the letter of these rows; 0: no operand has them */
 } hpc_dims;
 
 typedef struct hpc_diff hpc_diff; /* a differentiation under way */

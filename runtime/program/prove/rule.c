@@ -84,8 +84,9 @@ static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims,
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
         int8_t want = layout_by(dims, k, by, HPC_REPLICATED), is = layout_of(w, i, k, a);
-        if (dims->own >> k & 1) want = HPC_OWN(0);
-        if (is == want) continue;
+        bool own = dims->own >> k & 1, rows = by.name == dims->own_rows;
+        if (own && (hpc_layout_own(is) || (is == HPC_REPLICATED && !rows))) continue;
+        if (!own && is == want) continue;
         return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s along %s, where others are split",
                         i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
                         is == HPC_PARTIAL ? "a partial sum that was not reduced" : "whole",
@@ -192,7 +193,8 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
             int8_t sum = by.name && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
             made[k][a] = is_fixed ? fixed(&dims, k, a) : layout_by(&dims, k, by, sum);
             if (dims.own >> k & 1)
-                made[k][a] = by.name ? HPC_OWN(0) : own_layout(w, i, &dims, a);
+                made[k][a] = by.name && by.name == dims.own_rows ? HPC_OWN(0)
+                                                                 : own_layout(w, i, &dims, a);
         }
     }
 out:
