@@ -156,10 +156,11 @@ hpc_value model_local_frequencies(hpc_program *p, const hpc_model_config *c)
     return hpc_program_state(p, "rope.local_freq", hpc_type_of(real, 1, &n), false);
 }
 
-/* Ranks sum it. */
+/* Ranks sum it. Recomputed blocks of a mixture keep the sum, as they keep rows that were exchanged;
+ * other models save its memory. */
 static hpc_value joined(const model_emitter *m, hpc_value x)
 {
-    if (x >= 0) m->p->value[x].joined = true;
+    if (x >= 0) m->p->value[x].joined = m->c->experts > 0;
     return x;
 }
 

@@ -239,9 +239,9 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     e.split = split_of(s);
     e.sequence = is_sequence(s);
     if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
-    if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1)
-        e.experts.row_ranks =
-            e.sequence && e.split >> HPC_AXIS_ROW & 1 ? s->parallel->grid.extent[HPC_AXIS_ROW] : 1;
+    if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
+    if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
+        e.experts.row_ranks = s->parallel->grid.extent[HPC_AXIS_ROW];
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));

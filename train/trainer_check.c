@@ -29,7 +29,7 @@ static int check_experts(const hpc_trainer_options *o)
     const hpc_expert_emission *e = &o->step.model.experts;
     const hpc_model_config *c = &o->model;
     if (c->experts == 0) return HPC_OK;
-    if (o->grid && hpc_grid_size(&o->parallel.grid) > 1 && e->gating == HPC_GATING_SWITCH)
+    if (o->grid && hpc_grid_size(hpc_grid_shape_of(o->grid)) > 1 && e->gating == HPC_GATING_SWITCH)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "gate=switch: a capacity counts the tokens of all ranks; with --grid use "
                         "gate=topk, which drops none");
