@@ -240,11 +240,17 @@ hpc_value momentum_of(update *u, const target *t, hpc_value x)
     return blend(u, m, u->o->beta1, m, 1 - u->o->beta1, x);
 }
 
+/* Sum of squares of x, or of each matrix of the target's batch. */
+static hpc_value squares_of(update *u, const target *t, hpc_value x)
+{
+    return t->batch > 0 ? squares_each(u, x) : squares(u, x);
+}
+
 void update_grafted(update *u, const target *t, hpc_value direction)
 {
     hpc_value graft = graft_direction(u, t);
-    hpc_value want = map_power(u, squares(u, graft), 1, 0.5);
-    hpc_value have = map_guarded(u, squares(u, direction), 1, -0.5, 0, 0);
+    hpc_value want = map_power(u, squares_of(u, t, graft), 1, 0.5);
+    hpc_value have = map_guarded(u, squares_of(u, t, direction), 1, -0.5, 0, 0);
     hpc_value by = hpc_binary(u->p, HPC_MUL, want, have);
     hpc_apply(u->p, t->param, t->half, direction, u->io->lr, by,
               (hpc_apply_attr){.alpha = 1, .decay = t->decay});
@@ -276,21 +282,48 @@ hpc_value muon_momentum(update *u, const target *t, bool keep)
     return update_dense(u, t, x);
 }
 
-static hpc_value evened_along(update *u, const target *t, hpc_value x, bool rows)
+/* Factors that make sums of squares, [1,n] or for a batch [batch,n], those of their average. */
+static hpc_value evening(update *u, const target *t, hpc_value sum, int64_t n, bool rows)
 {
-    int64_t n = rows ? t->m : t->n, line[2] = {1, n}, column[2] = {n, 1};
-    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, rows ? HPC_OVER_COLS : HPC_OVER_ROWS);
+    int64_t line[2] = {t->batch > 0 ? t->batch : 1, n};
     hpc_value mean = update_state(u, rows ? "even.rows" : "even.columns", t, 2, line);
     mean = blend(u, mean, u->o->even, mean, 1 - u->o->even, hpc_view(u->p, sum, 2, line));
-    hpc_value by = map_guarded(u, mean, 1, -0.5, 0, 0);
-    by = rows ? hpc_view(u->p, by, 2, column) : hpc_view(u->p, by, 1, &n);
+    return map_guarded(u, mean, 1, -0.5, 0, 0);
+}
+
+static hpc_value evened_rows(update *u, const target *t, hpc_value x)
+{
+    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+    hpc_value by = evening(u, t, sum, t->m, true);
+    by = t->batch > 0 ? hpc_view(u->p, by, 3, (int64_t[]){t->batch, t->m, 1})
+                      : hpc_view(u->p, by, 2, (int64_t[]){t->m, 1});
     return hpc_binary(u->p, HPC_MUL, x, by);
+}
+
+static hpc_value transposed(update *u, hpc_value x)
+{
+    return hpc_combine(u->p, HPC_NEW, HPC_NONE, x, NULL,
+                       (hpc_combine_attr){.a2 = 1, .trans = true});
+}
+
+/* Columns of each matrix of a batch are the rows of its transpose. */
+static hpc_value evened_columns(update *u, const target *t, hpc_value x)
+{
+    if (t->batch == 0) {
+        hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_ROWS);
+        hpc_value by = evening(u, t, sum, t->n, false);
+        return hpc_binary(u->p, HPC_MUL, x, hpc_view(u->p, by, 1, &t->n));
+    }
+    x = transposed(u, x);
+    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+    hpc_value by = evening(u, t, sum, t->n, false);
+    by = hpc_view(u->p, by, 3, (int64_t[]){t->batch, t->n, 1});
+    return transposed(u, hpc_binary(u->p, HPC_MUL, x, by));
 }
 
 hpc_value evened(update *u, const target *t, hpc_value x)
 {
-    if (u->o->even == 0) return x;
-    return evened_along(u, t, evened_along(u, t, x, true), false);
+    return u->o->even == 0 ? x : evened_columns(u, t, evened_rows(u, t, x));
 }
 
 /* Each matrix with Frobenius norm 1; zeros stay. */
@@ -316,7 +349,7 @@ void update_muon(update *u, const target *t)
     double alpha = 0.2 * sqrt(longer);
     if (u->o->even > 0) { /* to the norm that singular values of 1 have */
         x = evened(u, t, x);
-        by = map_guarded(u, squares(u, x), 1, -0.5, 0, 0);
+        by = map_guarded(u, squares_of(u, t, x), 1, -0.5, 0, 0);
         alpha *= sqrt((double)(t->m < t->n ? t->m : t->n));
     }
     hpc_apply(u->p, t->param, t->half, update_picked(u, t, x), u->io->lr, by,

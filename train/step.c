@@ -207,7 +207,8 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     hpc_recompute_options r = {.forward = io->model.forward,
                                .backward = io->backward,
                                .policy = s->recompute,
-                               .blocks = s->recompute_blocks};
+                               .blocks = s->recompute_blocks,
+                               .repeat_joined = s->repeat_joined};
     TRY(hpc_program_status(p));
     TRY(hpc_differentiate(p, &d));
     TRY(hpc_recompute(p, &r));
@@ -238,6 +239,9 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     e.split = split_of(s);
     e.sequence = is_sequence(s);
     if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
+    if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
+    if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
+        e.experts.row_ranks = s->parallel->grid.extent[HPC_AXIS_ROW];
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));

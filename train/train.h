@@ -105,6 +105,10 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
  * Key/value heads are repeated until row divides them. tests/train/volume.c counts the bytes of a
  * step.
  *
+ * Expert splits experts: their matrices, gradients and state. It splits the rows of a microbatch as
+ * well, and tokens go to the ranks of their experts and back (hpc_exchange). With `sequence`, ranks
+ * along row send each token once, else each sends all of them.
+ *
  * Data and depth split the rows of a microbatch. Depth also splits matrices: they are gathered for
  * use, and their gradients are reduced and scattered. ZeRO's stage selects what data splits: 1
  * optimizer state, 2 also gradients, 3 also parameters. A tensor is not split if the ranks do not
@@ -154,6 +158,7 @@ typedef struct hpc_step_options {
     const hpc_masks *masks; /* elements to train; the others stay zero, without state; NULL: all */
     int coord[HPC_AXIS_N];  /* coordinate of the rank, for its part of the masks */
     int gradients;          /* hpc_gradients */
+    bool repeat_joined;     /* recomputation repeats collectives (hpc_recompute_options) */
 } hpc_step_options;
 typedef struct hpc_step_half { /* second part of overdecomposed rows */
     hpc_model_io model;

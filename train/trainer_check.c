@@ -24,23 +24,15 @@ static int check_head(const hpc_trainer_options *o)
                     objective);
 }
 
-/* The axes of a grid split rows and matrices; experts are whole, and their tokens together. */
 static int check_experts(const hpc_trainer_options *o)
 {
     const hpc_expert_emission *e = &o->step.model.experts;
     const hpc_model_config *c = &o->model;
     if (c->experts == 0) return HPC_OK;
-    if (o->grid)
+    if (o->grid && hpc_grid_size(hpc_grid_shape_of(o->grid)) > 1 && e->gating == HPC_GATING_SWITCH)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "experts=%lld: models with experts are trained by one rank; run without "
-                        "--grid",
-                        (long long)c->experts);
-    if (o->optimizer.kind > HPC_OPT_MUON ||
-        (o->optimizer.kind == HPC_OPT_MUON && o->optimizer.even > 0))
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "optimizer=%s preconditions single matrices, and experts=%lld makes "
-                        "batches of them: use adamw, sgd, or muon without normalize-beta",
-                        hpc_optimizer_names[o->optimizer.kind], (long long)c->experts);
+                        "gate=switch: a capacity counts the tokens of all ranks; with --grid use "
+                        "gate=topk, which drops none");
     if (e->gating == HPC_GATING_SWITCH && !(e->capacity > 0))
         return hpc_fail(HPC_E_ARG, "capacity=%g must be above 0", e->capacity);
     if (e->gating == HPC_GATING_ANNEAL) return hpc_anneal_check(&o->anneal);

@@ -106,8 +106,8 @@ void update_sgd(update *u, const target *t);
 void update_muon(update *u, const target *t);
 /* Muon's momentum including this gradient; keep: store it. */
 hpc_value muon_momentum(update *u, const target *t, bool keep);
-/* Divides the rows, then the columns, of x [m,n] by the roots of moving averages of their sums of
- * squares. */
+/* Divides the rows, then the columns, of each matrix of x by the roots of moving averages of their
+ * sums of squares. */
 hpc_value evened(update *u, const target *t, hpc_value x);
 /* Updates param along `direction`, scaled to the norm of the grafting optimizer's step. */
 void update_grafted(update *u, const target *t, hpc_value direction);

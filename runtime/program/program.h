@@ -38,14 +38,22 @@ enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial 
 /* Also a split; its parts are subdivisions of the parts of every axis with HPC_SPLIT(dim). If
  * operands of one instruction have both kinds of split, those with HPC_INNER are gathered. */
 #define HPC_INNER(dim) (1 + HPC_RANK_MAX + (dim))
-/* The dimension that a layout splits, either way; below 0: none. */
+/* Each rank has the rows that were sent to it, as many as the run-time extent says: any part of
+ * them, so extents are not divided. Numbers about such rows (starts, counts) are HPC_OWN(0) as well,
+ * and mean the rank's own rows. There is no conversion from or to this layout. */
+#define HPC_OWN(dim) (1 + 2 * HPC_RANK_MAX + (dim))
+static inline bool hpc_layout_own(int8_t layout)
+{
+    return layout > 2 * HPC_RANK_MAX;
+}
 static inline bool hpc_layout_inner(int8_t layout)
 {
-    return layout > HPC_RANK_MAX;
+    return layout > HPC_RANK_MAX && !hpc_layout_own(layout);
 }
+/* The dimension that a layout splits, in any way; below 0: none. */
 static inline int hpc_layout_dim(int8_t layout)
 {
-    return hpc_layout_inner(layout) ? layout - 1 - HPC_RANK_MAX : layout - 1;
+    return layout <= 0 ? layout - 1 : (layout - 1) % HPC_RANK_MAX;
 }
 static inline int8_t hpc_layout_split(int dim, bool inner)
 {
@@ -98,6 +106,7 @@ typedef struct hpc_value_info {
     int32_t version;            /* state: the newest version */
     int32_t segment, insn;      /* temporaries: where assigned */
     bool absent;                /* state of another stage: has no memory on this rank */
+    bool joined;                /* temporary: sharding will sum it over ranks */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -202,7 +211,9 @@ hpc_value hpc_accumulator(hpc_program *p, hpc_value state);
  * temporaries of a block that no other block reads in forward: the residual stream is kept.
  * BLOCK recomputes all of them, SELECTIVE only those that take few flops and save memory: never
  * products or attention. An instruction is never recomputed if its result is kept, guarded or
- * received from other ranks, or if it reads state that is written before the end of backward.
+ * received from other ranks, or if it reads state that is written before the end of backward. Nor
+ * is one whose result is `joined`: backward then reads the sum that forward made, and repeats no
+ * collective. repeat_joined: such results are recomputed, and summed again.
  * Call it after hpc_differentiate, before hpc_shard; tags.origin names the recomputed
  * instruction. */
 typedef enum hpc_recompute_policy {
@@ -214,6 +225,7 @@ typedef struct hpc_recompute_options {
     int forward, backward; /* segments */
     int policy;            /* hpc_recompute_policy */
     int blocks;            /* only blocks 0 to blocks - 1, by tag; 0: all */
+    bool repeat_joined;
 } hpc_recompute_options;
 int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 

@@ -373,8 +373,10 @@ static void tile_rules(void **s)
     hpc_untile(p, REAL(p, 4, 3, 4), 6, 4);
     refuses(p, HPC_E_SHAPE, "x is f32[4,3,4]: 6 by 4 are 2 such blocks");
     p = begin();
-    hpc_tile(p, REAL(p, 2, 6, 8), 3, 4);
-    refuses(p, HPC_E_SHAPE, "x is f32[2,6,8]: expected rank 2");
+    makes(p, hpc_tile(p, REAL(p, 2, 6, 8), 3, 4), "f32[8,3,4]");
+    makes(p, hpc_untile_batch(p, REAL(p, 8, 3, 4), 2, 6, 8), "f32[2,6,8]");
+    hpc_tile(p, REAL(p, 2, 3, 6, 8), 3, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[2,3,6,8]: expected a rank of 2 to 3");
 }
 
 static void eigh_rules(void **s)

@@ -118,17 +118,23 @@ struct apply {
     typedef hpc_apply_args args;
     const args &g;
     float keep, rate;
+    int64_t alike; /* consecutive elements with the same factor `by`; 0: all */
     SIMT_DEVICE apply(const simt &, const args &a)
         : g(a), keep((float)(1 - get(a.lr, 0) * a.attr.decay)),
-          rate(get(a.lr, 0) * (float)a.attr.alpha * scalar(a.by, 1))
+          rate(get(a.lr, 0) * (float)a.attr.alpha),
+          alike(present(a.by) && a.by.rank > 0 ? hpc_tensor_n(&a.param) / a.by.extent[0] : 0)
     {
+        if (alike == 0) rate *= scalar(a.by, 1);
     }
     static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.param; }
     SIMT_DEVICE void four(int64_t, int64_t, int64_t i, int n) const
     {
         quad param = load4(g.param, i, n);
         const quad dir = load4(g.dir, i, n);
-        for (int k = 0; k < 4; k++) param.v[k] = param.v[k] * keep - rate * dir.v[k];
+        for (int k = 0; k < 4; k++) {
+            const float by = alike > 0 && k < n ? get(g.by, (i + k) / alike) : 1;
+            param.v[k] = param.v[k] * keep - rate * by * dir.v[k];
+        }
         store4(g.param, i, n, param);
         if (present(g.half)) store4(g.half, i, n, param);
     }

@@ -37,8 +37,9 @@ typedef struct hpc_adam_args {
     hpc_tensor u, m, v, grad, top, step, clip;
     hpc_adamw_attr attr;
 } hpc_adam_args;
-/* param = (1 - lr decay) param - lr alpha by dir;  by: optional device scalar; half (optional): a
- * bf16 copy of the new param. All f32 (f64) but dir. adam, then apply with alpha 1, is adamw. */
+/* param = (1 - lr decay) param - lr alpha by dir;  by (optional): a device scalar, or for a batch of
+ * matrices one number for each, [batch]; half (optional): a bf16 copy of the new param. All f32
+ * (f64) but dir. adam, then apply with alpha 1, is adamw. */
 typedef struct hpc_apply_attr { double alpha, decay; } hpc_apply_attr;
 typedef struct hpc_apply_args {
     hpc_tensor param, half, dir, lr, by;
@@ -67,8 +68,9 @@ typedef struct hpc_map_args { hpc_tensor y, x; hpc_map_attr attr; } hpc_map_args
  * limit, ok is 0. Used as a guard of instructions that must not run on invalid numbers. */
 typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc_below_args;
 /* y [blocks,rows,cols] = the blocks of x [m,n], which rows, cols divide, one row of blocks after
- * the other. inverse: y [m,n] from x [blocks,rows,cols]; only then m, n are read. */
-typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; } hpc_tile_attr;
+ * the other; of a batch [batch,m,n], matrix by matrix. inverse: y [m,n], or [batch,m,n] if batch is
+ * not 0, from x [blocks,rows,cols]; only then batch, m, n are read. */
+typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; int64_t batch; } hpc_tile_attr;
 typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
 /* y [n] = the elements of all x: each is divided into `parts` equal parts, and y has the first part
  * of all, then the second, and so on. All have the same dtype. Present x precede absent ones. */

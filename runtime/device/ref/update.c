@@ -90,9 +90,12 @@ static int apply_run(const hpc_launch *l, const void *args)
 {
     const hpc_apply_args *g = args;
     int64_t cols = hpc_tensor_cols(&g->param), lo, hi;
-    double lr = hpc_ref_get(&g->lr, 0), by = present(&g->by) ? hpc_ref_get(&g->by, 0) : 1;
+    int64_t parts = present(&g->by) ? hpc_tensor_n(&g->by) : 1;
+    int64_t alike = hpc_tensor_n(&g->param) / parts;
+    double lr = hpc_ref_get(&g->lr, 0);
     share_rows(&lo, &hi, &g->param, l);
     for (int64_t i = lo * cols; i < hi * cols; i++) {
+        double by = present(&g->by) ? hpc_ref_get(&g->by, i / alike) : 1;
         double param = hpc_ref_get(&g->param, i) * (1 - lr * g->attr.decay);
         hpc_ref_set(&g->param, i, param - lr * g->attr.alpha * by * hpc_ref_get(&g->dir, i));
         if (present(&g->half)) hpc_ref_set(&g->half, i, hpc_ref_get(&g->param, i));

@@ -62,6 +62,8 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_broadcast,
     &hpc_op_send,
     &hpc_op_recv,
+    &hpc_op_exchange_plan,
+    &hpc_op_exchange,
     NULL,
 };
 

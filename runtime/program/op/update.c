@@ -238,8 +238,21 @@ static int apply_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     TRY(check_like(i, type, APPLY_PARAM, APPLY_PARAM));
     TRY(check_like(i, type, APPLY_DIR, APPLY_PARAM));
     TRY(hpc_op_expect(i, type, APPLY_LR, HPC_OP_REAL, 0, 0));
-    TRY(hpc_op_expect(i, type, APPLY_BY, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, APPLY_BY, HPC_OP_REAL, 0, 1));
+    const hpc_type *param = &type[APPLY_PARAM], *by = &type[APPLY_BY];
+    if (i->operand[APPLY_BY] >= 0 && by->rank > 0 &&
+        (param->rank != 3 || param->extent[0] != by->extent[0]))
+        return hpc_misfit(i, type, APPLY_BY, APPLY_PARAM,
+                          "expected a scalar, or one for each matrix of a batch");
 out:
+    return rc;
+}
+
+/* Element-wise but for `by`, which may have one number for each matrix. */
+static int apply_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    int rc = hpc_op_layout_pointwise(p, i, dims);
+    hpc_op_label(dims, p, i, APPLY_BY, "A");
     return rc;
 }
 
@@ -266,7 +279,7 @@ const hpc_op hpc_op_apply = {
     .field = apply_field,
     .comm = -1,
     .shape = apply_shape,
-    .layout = hpc_op_layout_pointwise,
+    .layout = apply_layout,
     .cost = apply_cost,
     .select = apply_select,
 };

@@ -181,17 +181,20 @@ int HPC_WIDTH(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a)
 
 /* ---- apply ---------------------------------------------------------------------------------- */
 
+/* `alike` elements at a time have the same factor `by`: a matrix of a batch, or all. */
 static int apply_run(const hpc_launch *l, const void *args)
 {
     const hpc_apply_args *a = args;
-    double lr = (double)scalar_of(&a->lr), by = a->by.data ? (double)scalar_of(&a->by) : 1;
-    float keep = (float)(1 - lr * a->attr.decay), rate = (float)(lr * a->attr.alpha * by);
-    float buffer[CHUNK];
-    int64_t lo, hi;
+    int64_t all = hpc_tensor_n(&a->param), lo, hi;
+    int64_t alike = a->by.data && a->by.rank > 0 ? all / a->by.extent[0] : all;
+    double lr = (double)scalar_of(&a->lr);
+    float keep = (float)(1 - lr * a->attr.decay), buffer[CHUNK];
 
-    hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
+    hpc_share(&lo, &hi, all, LINE, l->worker, l->workers);
     for (int64_t n; lo < hi; lo += n) {
-        n = least(CHUNK, hi - lo);
+        double by = a->by.data ? (double)((const float *)a->by.data)[lo / alike] : 1;
+        float rate = (float)(lr * a->attr.alpha * by);
+        n = least(least(CHUNK, hi - lo), alike - lo % alike);
         float *param = (float *)a->param.data + lo;
         const float *dir = load(buffer, &a->dir, lo, n);
 #pragma omp simd
