@@ -30,6 +30,7 @@ struct hpc_trainer {
     int part, parts;       /* this rank's part of a microbatch's rows, and their number */
     uint64_t begun;        /* hash of the initial state over all ranks */
     int64_t zero;          /* hpc_clock_ns when all ranks had opened theirs */
+    int64_t stepped, stepped_ns; /* steps since opening, and their time */
 };
 
 enum { RUN_PATH = 4096 };

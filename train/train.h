@@ -154,6 +154,7 @@ typedef struct hpc_step_options {
     const hpc_masks *masks; /* elements to train; the others stay zero, without state; NULL: all */
     int coord[HPC_AXIS_N];  /* coordinate of the rank, for its part of the masks */
     int gradients;          /* hpc_gradients */
+    bool adama;             /* ADAMW: add each gradient to the moments at once (train/adama.c) */
 } hpc_step_options;
 typedef struct hpc_step_half { /* second part of overdecomposed rows */
     hpc_model_io model;
@@ -177,6 +178,8 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
+    hpc_value moments_keep;  /* adama: [2], what moments keep as a gradient is added: the betas for
+                                the first microbatch of a step, 1 for the others; else HPC_NONE */
     hpc_stage_options stage; /* of a pipeline; chunks 0: none */
     int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;

@@ -28,7 +28,8 @@ typedef struct hpc_op hpc_op;
 typedef int32_t hpc_value; /* an index into p->value */
 enum {
     HPC_NONE = -1, /* an absent optional operand */
-    HPC_NEW = -2   /* as an output given to hpc_emit: create it */
+    HPC_NEW = -2,  /* as an output given to hpc_emit: create it */
+    HPC_NEW_WIDE = -3 /* the same, in f32 where the op would make bf16 */
 };
 
 /* Layout of a value on one grid axis. The extent of a split value is global until hpc_shard has
@@ -98,6 +99,7 @@ typedef struct hpc_value_info {
     int32_t version;            /* state: the newest version */
     int32_t segment, insn;      /* temporaries: where assigned */
     bool absent;                /* state of another stage: has no memory on this rank */
+    bool outside;               /* state in an outside memory: only fetch and stow use it */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -157,6 +159,9 @@ hpc_program *hpc_program_create(void);
 void hpc_program_free(hpc_program *p);
 hpc_value hpc_program_input(hpc_program *p, const char *name, hpc_type t);
 hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool trainable);
+/* State in the memory of other state, from an element on: an instruction that writes it writes that
+ * part of `base`. */
+hpc_value hpc_program_state_part(hpc_program *p, hpc_value base, int64_t element, hpc_type t);
 void hpc_program_keep(hpc_program *p, hpc_value v); /* the host will read this temporary */
 hpc_value hpc_program_find(const hpc_program *p, const char *name); /* HPC_NONE if absent */
 /* Appends a segment, makes it current, resets tags; its index in p->segment, or a code. */
@@ -189,6 +194,12 @@ typedef struct hpc_diff_options {
     const hpc_value *want; /* [want_n]: further values that need gradients, not trainable state */
     hpc_value *want_grad;  /* out, [want_n]: their gradients; HPC_NONE where none flows */
     int64_t want_n;
+    /* Called with each complete gradient of trainable state, f32 (f64 for f64), right after the
+     * instruction that completes it; it emits what becomes of it. No accumulator is made, except
+     * for state that several instructions read; that of state which had one is cleared afterwards.
+     * NULL: gradients are added to accumulators. */
+    int (*fold)(hpc_program *p, hpc_value state, hpc_value gradient, void *user);
+    void *user;
 } hpc_diff_options;
 /* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
  * written later. */
@@ -261,6 +272,16 @@ int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
  * same results in the new order: only versions and single assignment are checked. */
 int hpc_program_move(hpc_program *p, int into, int from);
 int hpc_program_append(hpc_program *p, int into, int from);
+
+/* Replaces each element-wise instruction that uses state with `outside` set by a loop over buckets,
+ * which fetches parts of that state into buffers, and stows what was written. The bits do not
+ * change. Call it last. HPC_E_UNSUPPORTED: another instruction uses such state. */
+typedef struct hpc_offload_options {
+    int64_t bucket;       /* elements */
+    int64_t moved_bytes;  /* out: between the memories, in a run of each segment */
+    size_t buffer_bytes;  /* out: of all buffers */
+} hpc_offload_options;
+int hpc_offload(hpc_program *p, hpc_offload_options *o);
 
 /* Converts all real values to f64: the reference for tests and bench. */
 int hpc_to_double(hpc_program *p);

@@ -36,6 +36,7 @@ typedef struct hpc_cuda_launchers {
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
+    hpc_cuda_launcher *adam_add, *adam_step;
     hpc_cuda_launcher *matmul, *matmul_mma;
 } hpc_cuda_launchers;
 
