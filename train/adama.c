@@ -24,6 +24,13 @@ static hpc_value moment_of(update *u, const char *prefix, const target *t)
     return v;
 }
 
+void adama_gradients(hpc_program *p, const hpc_parallel *q)
+{
+    for (hpc_value v = 0; v < p->value_n && q->zero == 0; v++)
+        if (p->value[v].trainable && p->value[v].grad >= 0)
+            p->value[p->value[v].grad].settled[HPC_AXIS_DATA] = HPC_PARTIAL;
+}
+
 static hpc_value clip_state(update *u, hpc_dtype real)
 {
     hpc_value v = hpc_program_find(u->p, "adama.clip");

@@ -325,6 +325,7 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (s->adama) adama_begin(&u, s, real);
     TRY(emit_gradients(&u, s));
     if (s->parallel) plan_gradients(p, s->parallel);
+    if (s->parallel && s->adama) adama_gradients(p, s->parallel);
     if (s->parallel && io->model.table == io->model.head)
         plan_tied(p, s->parallel, io->model.table);
     TRY(divide_blocks(io, p, s->parallel));

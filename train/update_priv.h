@@ -113,6 +113,8 @@ hpc_value clipped(update *u, const target *t); /* clipped gradient as a matrix, 
 void adama_begin(update *u, const hpc_step_options *s, hpc_dtype real);
 /* Adds a gradient to the moments of t, and its squares to the norm. */
 void adama_add(update *u, const target *t, hpc_value gradient);
+/* Layouts in which accumulators are added to moments. */
+void adama_gradients(hpc_program *p, const hpc_parallel *q);
 /* After the norm: prepares the sum of squares and the clipping factor of the next step. */
 void adama_norm(update *u, const hpc_step_options *s);
 /* Has backward added a gradient of this parameter? */

@@ -67,11 +67,12 @@ static void fold(hpc_diff *d, hpc_value v, hpc_value g)
 {
     hpc_program *p = d->p;
     hpc_value sum = p->value[v].grad;
-    int32_t origin = p->tags.origin;
+    const hpc_tags tags = p->tags;
     p->tags.origin = -1;
+    p->tags.phase = HPC_ACCUMULATE;
     if (d->o->fold(p, v, g, d->o->user) < 0 && p->error.code == HPC_OK) p->error = *hpc_error_get();
     if (sum >= 0) hpc_fill(p, sum, 0);
-    p->tags.origin = origin;
+    p->tags = tags;
 }
 
 /* Counts a gradient of v that was added; the last one completes the sum. */

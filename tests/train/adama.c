@@ -170,6 +170,8 @@ static void other_axes_equal_one_rank(void **state)
             same(many, one, 1e-12);
             hpc_free(many);
         }
+    one->o.model.tied = false;
+    run_job(one);
     for (int schedule = HPC_PIPE_GPIPE; schedule <= HPC_PIPE_ARRIVAL; schedule += 3) {
         job *many = copy_of(one, &(grid){1, 1, 1, 1, 0, false});
         many->shape.extent[HPC_AXIS_PIPE] = 2;
