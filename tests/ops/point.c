@@ -134,6 +134,7 @@ static void moves_between_memories(void **state)
         hpc_test_case_begin(&c, state, "fetch and stow of type %d", dtype[k]);
         hpc_type t = test_type(dtype[k], 5, 131);
         hpc_value here = hpc_test_state(&c, t, 1, false), there = hpc_test_state(&c, t, 1, false);
+        hpc_test_given_of(&c, here)->constant = hpc_test_given_of(&c, there)->constant = true;
         hpc_move(c.p, &hpc_op_fetch, here, hpc_test_input(&c, t, 1));
         hpc_move(c.p, &hpc_op_stow, there, here);
         hpc_test_want(&c, here, HPC_TEST_EXACT);
