@@ -70,7 +70,7 @@ static bool is_owed(const complete_answer *a, int32_t id)
 {
     size_t n, owed = a->grammar ? hpc_grammar_owes(a->grammar) : 0;
     if (owed == 0) return false;
-    hpc_vocabulary_text(a->run->c->vocabulary, id, &n);
+    hpc_vocabulary_text(a->run->c->words.vocabulary, id, &n);
     return n <= owed;
 }
 
@@ -279,7 +279,7 @@ static int begin_grammar(complete_answer *a)
                                    .end = c->prompter.stop,
                                    .end_n = c->prompter.stop_n};
     a->owed = o.owed;
-    return hpc_grammar_create(&a->grammar, c->vocabulary, &o);
+    return hpc_grammar_create(&a->grammar, c->words.vocabulary, &o);
 }
 
 int complete_answer_begin(complete_answer *a, complete_run *x, int64_t k)
@@ -288,7 +288,7 @@ int complete_answer_begin(complete_answer *a, complete_run *x, int64_t k)
     *a = (complete_answer){.run = x, .sample = k, .budget = BUDGET};
     if (x->r->rule || x->c->prompter.owed > 0) TRY(begin_grammar(a));
     TRY(complete_indent_create(&a->indent, x->r->spot));
-    TRY(hpc_text_create(&a->text, x->c->tokenizer, NULL, false));
+    TRY(hpc_text_create(&a->text, x->c->words.tokenizer, NULL, false));
 out:
     return rc;
 }
@@ -341,7 +341,7 @@ static int retry_prompt(hpc_ids *out, complete_answer *a)
     out->n = c->prompt.n;
     TRY(hpc_buf_add(&text, d->text.data + d->at - owed, owed));
     TRY(hpc_buf_add(&text, a->raw.data, a->raw.n));
-    TRY(hpc_tokenizer_encode(out, c->tokenizer, c->prompter.scratch, text.data, text.n,
+    TRY(hpc_tokenizer_encode(out, c->words.tokenizer, c->prompter.scratch, text.data, text.n,
                              HPC_ENCODE_INNER));
 out:
     hpc_buf_release(&text);
@@ -363,7 +363,7 @@ int complete_answer_resample(complete_answer *a)
     a->text = NULL;
     a->grammar = NULL;
     a->owed = 0;
-    TRY(hpc_text_create(&a->text, a->run->c->tokenizer, NULL, false));
+    TRY(hpc_text_create(&a->text, a->run->c->words.tokenizer, NULL, false));
     TRY(retry_prompt(&prompt, a));
     if (sampling.temperature < least) sampling.temperature = least;
     sampling.seed += (uint64_t)a->retries;
@@ -384,7 +384,7 @@ int complete_answer_take(hpc_completion *c, complete_answer *a)
     c->finish = a->finish;
     if (a->finish == HPC_COMPLETION_STOP && a->stop_token >= 0) {
         size_t n = 0;
-        const char *piece = hpc_tokenizer_piece(a->run->c->tokenizer, a->stop_token, &n);
+        const char *piece = hpc_tokenizer_piece(a->run->c->words.tokenizer, a->stop_token, &n);
         snprintf(c->stop_token, sizeof c->stop_token, "%.*s", (int)n, piece ? piece : "");
     }
     c->retries = a->retries;

@@ -11,9 +11,10 @@ struct hpc_completer {
     hpc_model_files *files;
     hpc_engine *engine; /* NULL: detached */
     const hpc_model_config *config;
-    hpc_tokenizer *tokenizer;
+    hpc_completer_words words; /* vocabulary: NULL until the first use */
+    hpc_tokenizer *tokenizer;  /* NULL: borrowed */
+    hpc_vocabulary *vocabulary;
     complete_prompter prompter;
-    hpc_vocabulary *vocabulary; /* NULL until the first use */
     hpc_ids prompt;
     int64_t room;       /* most tokens of prompt and answer */
     double ns_per_flop; /* of prompts; 0: not measured yet */

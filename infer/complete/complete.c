@@ -12,24 +12,29 @@ static int open_text(hpc_completer *c, const hpc_model_files *files, int64_t roo
 {
     const hpc_model_config *m = hpc_model_files_config(files);
     int rc;
-    TRY(hpc_model_files_tokenizer(&c->tokenizer, files));
-    TRY(complete_prompter_open(&c->prompter, c->tokenizer));
+    if (!c->words.tokenizer) {
+        TRY(hpc_model_files_tokenizer(&c->tokenizer, files));
+        c->words.tokenizer = c->tokenizer;
+    }
+    TRY(complete_prompter_open(&c->prompter, c->words.tokenizer));
     c->config = m;
     c->room = room > 0 && room < m->positions ? room : m->positions;
-    if (hpc_tokenizer_n(c->tokenizer) > m->vocab)
+    if (hpc_tokenizer_n(c->words.tokenizer) > m->vocab)
         TRY(hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", name,
-                     (long long)hpc_tokenizer_n(c->tokenizer), (long long)m->vocab));
+                     (long long)hpc_tokenizer_n(c->words.tokenizer), (long long)m->vocab));
     TRY(complete_prompter_stop_behind(&c->prompter, m->vocab));
 out:
     return rc;
 }
 
-int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files, int64_t room)
+int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files,
+                                const hpc_completer_words *words, int64_t room)
 {
     hpc_completer *c = hpc_alloc(1, sizeof *c);
     int rc;
     *out = NULL;
     if (!c) return HPC_E_NOMEM;
+    if (words) c->words = *words;
     TRY(open_text(c, files, room, "the model"));
     *out = c;
     c = NULL;
@@ -309,9 +314,11 @@ static int make_prompt(hpc_completer *c, const hpc_complete_request *r, int64_t 
     int rc;
     if (r->prompt_tokens > 0 && r->prompt_tokens < most) most = r->prompt_tokens;
     if (limit < most) most = limit;
-    if ((heals || r->rule) && !c->vocabulary)
-        TRY(hpc_vocabulary_create(&c->vocabulary, c->tokenizer, c->config->vocab));
-    c->prompter.vocabulary = heals ? c->vocabulary : NULL;
+    if ((heals || r->rule) && !c->words.vocabulary) {
+        TRY(hpc_vocabulary_create(&c->vocabulary, c->words.tokenizer, c->config->vocab));
+        c->words.vocabulary = c->vocabulary;
+    }
+    c->prompter.vocabulary = heals ? c->words.vocabulary : NULL;
     TRY(complete_prompt(&c->prompt, &c->prompter, r, most));
     if (c->prompt.n > 0) return rc;
     if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the prompt is empty");

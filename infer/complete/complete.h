@@ -41,9 +41,16 @@ int hpc_spot_spell(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
 /* ---- completions ------------------------------------------------------------------------- */
 typedef struct hpc_completer hpc_completer; /* one thread at a time */
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o);
-/* Without an engine: each request must have a port. `files` is borrowed until hpc_completer_close.
- * room: most tokens of prompt and answer; 0: the model's limit. */
-int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files, int64_t room);
+/* Parts of a model that any number of completers can borrow; reading them takes long. */
+typedef struct hpc_completer_words {
+    const hpc_tokenizer *tokenizer;
+    const hpc_vocabulary *vocabulary;
+} hpc_completer_words;
+/* Without an engine: each request must have a port. `files` and what `words` names are borrowed
+ * until hpc_completer_close. words NULL: it reads its own. room: most tokens of prompt and answer;
+ * 0: the model's limit. */
+int hpc_completer_open_detached(hpc_completer **out, const hpc_model_files *files,
+                                const hpc_completer_words *words, int64_t room);
 void hpc_completer_close(hpc_completer *c);
 /* Not for a detached completer. */
 hpc_engine_counts hpc_completer_counts(const hpc_completer *c);

@@ -38,7 +38,7 @@ static void arguments(walk *w, int32_t call, const effect *f)
     const hpc_tree *t = w->t;
     int32_t c = inline_arguments(t, call);
     for (int k = 0; c; k++, c = hpc_tree_next(t, c)) {
-        uint8_t what = k < 8 ? f->arg[k] : ARG_NONE;
+        uint8_t what = k < EFFECT_ARGUMENTS ? f->arg[k] : ARG_NONE;
         bool bound = t->node[c].flags & HPC_TREE_BY_REFERENCE;
         place p;
         const poly *v = NULL;
@@ -97,6 +97,13 @@ static void read_whole(walk *w, int32_t v, int32_t call)
     access_add(w, &p, call, false, 0);
 }
 
+/* An assertion states what its author expects. Where it does not hold, the program ends. */
+static const poly *assume_assertion(walk *w)
+{
+    if (!w->answer->muted) answer_assume(w->answer, "the assertions of the loop hold", NULL);
+    return NULL;
+}
+
 static const poly *call_of_file(walk *w, int32_t call)
 {
     int32_t v = w->t->node[call].symbol;
@@ -112,6 +119,8 @@ static const poly *call_of_file(walk *w, int32_t call)
     arguments(w, call, f);
     touch_object(w, call, f->object);
     for (int k = 0; k < f->globals_n; k++) read_whole(w, f->global[k], call);
+    if (f->asserts) assume_assertion(w);
+    if (f->hidden && !w->answer->muted) w->loop->hidden = call;
     if (f->kind == EFFECT_BAD)
         answer_unsafe(w->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
                       symbol_name(w->t, v), f->why, f->line);
@@ -120,6 +129,7 @@ static const poly *call_of_file(walk *w, int32_t call)
     else
         answer_note(w->answer, "call", call, "%s %s", symbol_name(w->t, v),
                     f->kind == EFFECT_NONE ? "depends only on its arguments"
+                    : f->hidden            ? "changes nothing that lasts"
                                            : "accesses only memory that its arguments point to");
     return NULL;
 }
@@ -174,13 +184,14 @@ static const poly *call_library(walk *w, int32_t call, call_known is)
 {
     effect f = {.state = 2};
     const char *name = name_of_call(w, call);
+    if (is == CALL_ASSERTS) return assume_assertion(w);
     w->loop->cost.operations += 10;
     switch (is) {
     case CALL_READS: f.arg[0] = f.arg[1] = ARG_READ; break;
     case CALL_STORES: f.arg[1] = f.arg[2] = ARG_WRITE | ARG_ONE; break;
     case CALL_COPIES:
         f.arg[0] = ARG_WRITE;
-        for (int k = 1; k < 8; k++) f.arg[k] = ARG_READ;
+        for (int k = 1; k < EFFECT_ARGUMENTS; k++) f.arg[k] = ARG_READ;
         break;
     default: break;
     }

@@ -43,7 +43,8 @@ static const known c_names[] = {
      "gets system MPI_Send MPI_Recv MPI_Isend MPI_Irecv MPI_Bcast MPI_Reduce MPI_Allreduce "
      "MPI_Barrier MPI_Wait MPI_Sendrecv ",
      CALL_IO},
-    {" exit abort _exit _Exit quick_exit __assert_fail ", CALL_LEAVES},
+    {" exit abort _exit _Exit quick_exit ", CALL_LEAVES},
+    {" __assert_fail __assert __assert_rtn _assert ", CALL_ASSERTS},
     {" pthread_mutex_lock pthread_mutex_unlock pthread_mutex_trylock omp_set_lock omp_unset_lock "
      "omp_test_lock sem_wait sem_post ",
      CALL_LOCK},
@@ -133,4 +134,13 @@ call_known call_known_at(const hpc_tree *t, int32_t call)
     for (int32_t c = hpc_tree_child(t, call, 1); c && ours; c = hpc_tree_next(t, c))
         ours = is_value(t, c);
     return ours ? CALL_VALUE : CALL_UNKNOWN;
+}
+
+bool is_assertion(const hpc_tree *t, int32_t i)
+{
+    if (t->node[i].kind != HPC_TREE_OTHER || !(t->node[i].flags & HPC_TREE_MACRO)) return false;
+    for (int32_t k = i; k < t->node[i].end; k++)
+        if (t->node[k].kind == HPC_TREE_CALL && call_known_of(t, t->node[k].symbol) == CALL_ASSERTS)
+            return true;
+    return false;
 }

@@ -16,7 +16,8 @@ typedef enum call_known {
     CALL_FREES,
     CALL_STATE, /* changes hidden state: rand */
     CALL_IO,
-    CALL_LEAVES, /* exit, abort */
+    CALL_LEAVES,  /* exit, abort */
+    CALL_ASSERTS, /* what assert calls where its condition does not hold */
     CALL_LOCK,
     CALL_METHOD_READ,   /* of a container: size, empty */
     CALL_METHOD_PLACE,  /* at, front, back, data, begin, end, operator[] */
@@ -27,5 +28,7 @@ typedef enum call_known {
 call_known call_known_of(const hpc_tree *t, int32_t symbol);
 /* As above, and operators by the types of their operands. */
 call_known call_known_at(const hpc_tree *t, int32_t call);
+/* True for the statement expression that a C library's assert consists of. */
+bool is_assertion(const hpc_tree *t, int32_t i);
 
 #endif

@@ -462,3 +462,12 @@ bool apart_if_distinct(const loop_facts *l, prover *pr, const access *a, const a
     pr->distinct = false;
     return ok && pr->distinct_n > 0;
 }
+
+bool apart_if_limited(const loop_facts *l, prover *pr, const access *a, const access *b)
+{
+    pr->limits_n = 0;
+    pr->limited = true;
+    bool ok = apart(l, pr, a, b, true) && apart(l, pr, a, b, false);
+    pr->limited = false;
+    return ok && pr->limits_n > 0;
+}

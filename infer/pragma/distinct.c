@@ -1,6 +1,7 @@
 /*
- * distinct.c: the assumption that an array of indices has no repeated entry, with C code that tests
- * it in two passes: the range of the entries, and a bitmap of those seen.
+ * distinct.c: assumptions about the entries of an array, with C code that tests them. Indices have
+ * no repeated entry: two passes find the range of the entries, and mark them in a bitmap. Lengths
+ * do not exceed a number.
  */
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
@@ -40,6 +41,13 @@ static bool find_range(const poly **lo, const poly **hi, walk *w, const place *p
     return *lo && *hi;
 }
 
+static const char *name_of(const walk *w, const place *p)
+{
+    const atom *base = &w->prover->atoms[p->base];
+    return base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL ? symbol_name(w->t, base->symbol)
+                                                                  : "entries";
+}
+
 static const char *code_text(walk *w, const char *name, const char *array, const char *lo,
                              const char *hi)
 {
@@ -72,10 +80,7 @@ static const char *distinct_code(walk *w, const place *p)
     spelling array = {.w = w}, low = {.w = w}, high = {.w = w};
     const poly *lo, *hi;
     const char *code = NULL;
-    const atom *base = &w->prover->atoms[p->base];
-    const char *name = base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL
-                           ? symbol_name(w->t, base->symbol)
-                           : "entries";
+    const char *name = name_of(w, p);
     if (spell_array(&array, p) && find_range(&lo, &hi, w, p)) {
         spell_number(&low, lo);
         spell_number(&high, hi);
@@ -118,6 +123,54 @@ bool assume_distinct(walk *w, const access *a, const access *b)
                                                      .limited = true});
         hpc_buf_release(&text);
         hpc_buf_release(&one);
+    }
+    return true;
+}
+
+/* ---- lengths ---- */
+
+/* The test of an array with a name before the loop and a known range of indices; NULL: none. */
+static const char *limit_code(walk *w, const place *p, const poly *most)
+{
+    spelling array = {.w = w}, low = {.w = w}, high = {.w = w}, limit = {.w = w};
+    const poly *lo, *hi;
+    const char *code = NULL, *name = name_of(w, p);
+    if (spell_array(&array, p) && find_range(&lo, &hi, w, p)) {
+        spell_number(&low, lo);
+        spell_number(&high, hi);
+        spell_number(&limit, most);
+        const char *a = spelled(&array), *l = spelled(&low), *h = spelled(&high),
+                   *m = spelled(&limit);
+        if (a && l && h && m)
+            code = hpc_arena_text(w->loop->p->out,
+                                  "int %s_fit = 1;\n"
+                                  "for (long long k = %s; k <= %s; k++) %s_fit &= %s[k] <= %s;\n",
+                                  name, l, h, name, a, m);
+    }
+    hpc_buf_release(&array.text);
+    hpc_buf_release(&low.text);
+    hpc_buf_release(&high.text);
+    hpc_buf_release(&limit.text);
+    return code;
+}
+
+bool assume_limited(walk *w, const access *a, const access *b)
+{
+    prover *pr = w->prover;
+    if (!apart_if_limited(w->loop, pr, a, b)) return false;
+    for (int32_t i = 0; i < pr->limits_n; i++)
+        if (is_listed(w, pr->limit[i].of)) return false;
+    for (int32_t i = 0; i < pr->limits_n; i++) {
+        hpc_buf text = {0};
+        hpc_buf_text(&text, "no entry of ");
+        array_text(&text, w, pr->limit[i].of);
+        hpc_buf_text(&text, " exceeds ");
+        poly_text(&text, pr, w->loop->p, pr->limit[i].most);
+        const char *code = limit_code(w, pr->limit[i].of, pr->limit[i].most);
+        if (text.data && !text.failed)
+            answer_assume_form(w->answer,
+                               &(premise){.text = text.data, .code = code, .limited = true});
+        hpc_buf_release(&text);
     }
     return true;
 }

@@ -18,7 +18,7 @@ static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
     int k = 0;
     for (int32_t c = hpc_tree_first(t, function); c; c = hpc_tree_next(t, c)) {
         if (t->node[c].kind != HPC_TREE_VARIABLE) return -1;
-        if (t->node[c].symbol == symbol) return k < 8 ? k : -1;
+        if (t->node[c].symbol == symbol) return k < EFFECT_ARGUMENTS ? k : -1;
         k++;
     }
     return -1;
@@ -100,6 +100,14 @@ static int reaches_object(const hpc_tree *t, int32_t e)
     }
 }
 
+/* Notes that the function writes an object of a type through an argument. */
+static void write_through(effect *f, int k, int32_t type)
+{
+    const bool first = !(f->arg[k] & ARG_WRITE);
+    f->type[k] = first || f->type[k] == type ? type : -1;
+    f->arg[k] |= ARG_WRITE;
+}
+
 static void touch(effect *f, const program *p, int32_t function, int32_t e, bool write)
 {
     const hpc_tree *t = p->t;
@@ -132,7 +140,10 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
     }
     bool one = from == root && reaches_one(t, e) && p->use[from].writes_n == 0;
     uint8_t before = f->arg[k];
-    f->arg[k] |= write ? ARG_WRITE : ARG_READ;
+    if (write)
+        write_through(f, k, bare_type(t, t->node[e].type));
+    else
+        f->arg[k] |= ARG_READ;
     if (before == 0 && one) f->arg[k] |= ARG_ONE;
     if (!one) f->arg[k] &= (uint8_t)~ARG_ONE;
     worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
@@ -143,12 +154,13 @@ static void pass_on(effect *f, const program *p, int32_t function, int32_t call,
 {
     const hpc_tree *t = p->t;
     int32_t c = hpc_tree_child(t, call, 1);
-    for (int k = 0; k < 8 && c; k++, c = hpc_tree_next(t, c)) {
+    for (int k = 0; k < EFFECT_ARGUMENTS && c; k++, c = hpc_tree_next(t, c)) {
         if (!(g->arg[k] & (ARG_READ | ARG_WRITE))) continue;
         int32_t v = root_of(t, c), from = origin(p, v);
         int mine = from < 0 ? -1 : argument_of(t, function, from);
         bool write = g->arg[k] & ARG_WRITE;
         if (mine >= 0) {
+            if (write) write_through(f, mine, g->type[k]);
             f->arg[mine] = (uint8_t)((f->arg[mine] | g->arg[k]) & ~ARG_ONE);
             worse(f, write ? EFFECT_WRITES : EFFECT_READS, t->node[call].line, "");
         } else if (from < 0 || is_mutable_global(t, from)) {
@@ -162,6 +174,7 @@ static void look_at_known(effect *f, const program *p, int32_t function, int32_t
 {
     uint32_t line = p->t->node[call].line;
     effect g = {.state = 2};
+    for (int k = 0; k < EFFECT_ARGUMENTS; k++) g.type[k] = -1;
     switch (is) {
     case CALL_VALUE:
     case CALL_METHOD_READ:
@@ -174,6 +187,7 @@ static void look_at_known(effect *f, const program *p, int32_t function, int32_t
         break;
     case CALL_STATE: worse(f, EFFECT_BAD, line, "calls a function with hidden state"); return;
     case CALL_IO: worse(f, EFFECT_BAD, line, "reads or writes files"); return;
+    case CALL_ASSERTS: f->asserts = true; return;
     case CALL_LEAVES: worse(f, EFFECT_BAD, line, "may terminate the program"); return;
     case CALL_ALLOCATES:
     case CALL_FREES: worse(f, EFFECT_UNKNOWN, line, "allocates or frees memory"); return;
@@ -209,7 +223,10 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         return;
     }
     const effect *g = effect_of(p, v);
-    if (g->state == 1) return; /* recursion: the analysis of this function is in progress */
+    if (g->state == 1) { /* recursion: the analysis of this function is in progress */
+        if (g != f) worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a function that calls it");
+        return;
+    }
     if (g->kind == EFFECT_BAD || g->kind == EFFECT_UNKNOWN)
         worse(f, g->kind, t->node[call].line, g->why);
     int32_t callee = hpc_tree_first(t, call), object = callee ? hpc_tree_first(t, callee) : 0;
@@ -217,6 +234,9 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
     if (g->object && !own)
         worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
     for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
+    f->asserts |= g->asserts;
+    f->hidden |= g->hidden;
+    if (g->hidden) worse(f, EFFECT_READS, t->node[call].line, "");
     f->object |= g->object;
     if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
     pass_on(f, p, function, call, g);
@@ -292,6 +312,7 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     case HPC_TREE_DELETE:
     case HPC_TREE_ASM:
     case HPC_TREE_OTHER:
+        if (is_assertion(t, i)) break;
         worse(f, EFFECT_UNKNOWN, n->line, "contains a construct that is not analysed");
         break;
     default:
@@ -304,17 +325,23 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     }
 }
 
-const effect *effect_of(const program *p, int32_t symbol)
+/* A pure function may read its arguments, its object and all variables that it can name. Pure
+ * procedures of Fortran read no variable that their caller's unit assigns (runtime/source/flang).
+ */
+static void promise_pure(effect *f, const program *p, const hpc_symbol *v)
+{
+    *f = (effect){.state = 1, .kind = EFFECT_NONE};
+    if ((v->flags & HPC_SYMBOL_CONST) && !(v->flags & HPC_SYMBOL_METHOD)) return;
+    f->kind = EFFECT_READS;
+    for (int k = 0; k < EFFECT_ARGUMENTS; k++) f->arg[k] = ARG_READ;
+    if (v->flags & HPC_SYMBOL_METHOD) f->object = ARG_READ;
+    f->hidden = p->language != HPC_LANGUAGE_FORTRAN;
+}
+
+static void look_at_body(effect *f, const program *p, const hpc_symbol *v)
 {
     const hpc_tree *t = p->t;
-    effect *f = &p->effect[symbol];
-    const hpc_symbol *v = &t->symbol[symbol];
-    if (f->state != 0) return f;
-    f->state = 1;
-    if (v->flags & HPC_SYMBOL_PURE) {
-        f->kind = (v->flags & HPC_SYMBOL_CONST) ? EFFECT_NONE : EFFECT_READS;
-        for (int k = 0; k < 8 && f->kind == EFFECT_READS; k++) f->arg[k] = ARG_READ;
-    } else if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
+    if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
         worse(f, EFFECT_UNKNOWN, v->line, "is not defined in this file");
     } else if (v->flags & HPC_SYMBOL_VIRTUAL) {
         worse(f, EFFECT_UNKNOWN, v->line, "is virtual");
@@ -323,6 +350,16 @@ const effect *effect_of(const program *p, int32_t symbol)
     } else {
         for (int32_t i = v->node + 1; i < t->node[v->node].end; i++) look_at_node(f, p, v->node, i);
     }
+}
+
+const effect *effect_of(const program *p, int32_t symbol)
+{
+    effect *f = &p->effect[symbol];
+    const hpc_symbol *v = &p->t->symbol[symbol];
+    if (f->state != 0) return f;
+    f->state = 1;
+    look_at_body(f, p, v);
+    if ((v->flags & HPC_SYMBOL_PURE) && f->kind > EFFECT_READS) promise_pure(f, p, v);
     f->state = 2;
     return f;
 }

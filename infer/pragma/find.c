@@ -108,6 +108,7 @@ static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t f
     if (study_walk(&s)) {
         scalars_judge(&s.walk);
         memory_judge(&s.walk);
+        hidden_judge(&s.walk);
     }
     if (o->default_none) share_rest(&s.answer, &s.loop);
     TRY(keep(out, &s.walk, o));

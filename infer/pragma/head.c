@@ -205,19 +205,100 @@ static void read_direction(loop_head *h, walk *w, uint8_t op, int32_t test, int3
         refuse(h, w, test, "with != it must step by 1");
 }
 
-static void read_for(loop_head *h, walk *w, int32_t loop)
+/* ---- heads that step several variables ---------------------------------------------------------
+ */
+
+/* The parts of a, b, c, which are joined from the left; 0: there are too many. */
+static int32_t comma_parts(int32_t out[HEAD_OTHERS + 1], const hpc_tree *t, int32_t e)
+{
+    int32_t n = 0;
+    for (; t->node[e].kind == HPC_TREE_BINARY && t->node[e].op == ','; e = hpc_tree_first(t, e)) {
+        if (n == HEAD_OTHERS) return 0;
+        out[n++] = hpc_tree_child(t, e, 1);
+    }
+    out[n++] = e;
+    return n;
+}
+
+/* "int i = 0, k = n", "i = 0, k = n": the variables with their first values. */
+static int32_t read_firsts(head_part out[HEAD_OTHERS + 1], const hpc_tree *t, int32_t first)
+{
+    int32_t part[HEAD_OTHERS + 1], n = 0;
+    if (t->node[first].kind == HPC_TREE_DECLARE) {
+        for (int32_t c = hpc_tree_first(t, first); c; c = hpc_tree_next(t, c)) {
+            if (n > HEAD_OTHERS || t->node[c].kind != HPC_TREE_VARIABLE) return 0;
+            out[n++] = (head_part){.symbol = t->node[c].symbol, .first = hpc_tree_first(t, c)};
+        }
+        return n;
+    }
+    const int32_t parts = comma_parts(part, t, first);
+    for (; n < parts; n++) {
+        const int32_t c = hpc_tree_first(t, part[n]);
+        if (t->node[part[n]].kind != HPC_TREE_ASSIGN || t->node[part[n]].op != '=' ||
+            t->node[c].kind != HPC_TREE_NAME)
+            return 0;
+        out[n] = (head_part){.symbol = t->node[c].symbol, .first = hpc_tree_next(t, c)};
+    }
+    return n;
+}
+
+/* The variable that a statement steps, if that is all it does; -1. */
+static int32_t stepped_by(const hpc_tree *t, int32_t i)
+{
+    const hpc_tree_node *n = &t->node[i];
+    const int32_t c = hpc_tree_first(t, i);
+    const bool steps = n->kind == HPC_TREE_ASSIGN || (n->kind == HPC_TREE_UNARY && is_step(n->op));
+    return steps && c && t->node[c].kind == HPC_TREE_NAME ? t->node[c].symbol : -1;
+}
+
+/* Finds the loop variable, which the test names, and the others; each has one step. False: the head
+ * has another form, or one variable. */
+static bool read_several(loop_head *h, head_part *main, const walk *w, int32_t loop)
+{
+    const hpc_tree *t = w->t;
+    head_part all[HEAD_OTHERS + 1];
+    int32_t step[HEAD_OTHERS + 1], limit;
+    const int32_t n = read_firsts(all, t, hpc_tree_child(t, loop, 0)),
+                  steps = comma_parts(step, t, hpc_tree_child(t, loop, 2));
+    *main = (head_part){.symbol = -1};
+    h->others_n = 0;
+    if (n < 2 || n != steps) return false;
+    for (int32_t k = 0; k < n; k++) {
+        for (int32_t s = 0; s < steps; s++)
+            if (stepped_by(t, step[s]) == all[k].symbol) all[k].step = step[s];
+        if (all[k].symbol < 0 || !all[k].first || !all[k].step) return false;
+        const loop_head one = {.symbol = all[k].symbol};
+        if (read_test(&limit, w, &one, hpc_tree_child(t, loop, 1)) && main->symbol < 0)
+            *main = all[k];
+        else if (h->others_n < HEAD_OTHERS)
+            h->other[h->others_n++] = all[k];
+    }
+    return main->symbol >= 0 && h->others_n == n - 1;
+}
+
+static void read_for(loop_head *h, walk *w, int32_t loop, bool inner)
 {
     const hpc_tree *t = w->t;
     int32_t first = hpc_tree_child(t, loop, 0), test = hpc_tree_child(t, loop, 1),
             step = hpc_tree_child(t, loop, 2), limit = 0, by = 0;
     bool down = false;
+    head_part main;
     h->body = hpc_tree_child(t, loop, 3);
     if (!first || !h->body) {
         refuse(h, w, loop, "its form is not supported");
         h->body = 0;
         return;
     }
-    int32_t start = read_first(h, w, first);
+    int32_t start = 0;
+    if (inner && read_several(h, &main, w, loop)) {
+        h->symbol = main.symbol;
+        h->own = t->node[first].kind == HPC_TREE_DECLARE;
+        start = main.first;
+        step = main.step;
+    } else {
+        h->others_n = 0;
+        start = read_first(h, w, first);
+    }
     check_variable(h, w, first);
     if (h->symbol < 0) return;
     if (!start) {
@@ -265,12 +346,12 @@ static void read_range(loop_head *h, walk *w, int32_t loop)
         h->hi = poly_number(w->prover, t->type[type].n - 1);
 }
 
-void head_read(loop_head *out, walk *w, int32_t loop)
+static void read_any(loop_head *out, walk *w, int32_t loop, bool inner)
 {
     const hpc_tree *t = w->t;
     *out = (loop_head){.node = loop, .symbol = -1, .over = -1};
     switch (t->node[loop].kind) {
-    case HPC_TREE_FOR: read_for(out, w, loop); break;
+    case HPC_TREE_FOR: read_for(out, w, loop, inner); break;
     case HPC_TREE_RANGE: read_range(out, w, loop); break;
     case HPC_TREE_WHILE:
         out->body = hpc_tree_child(t, loop, 1);
@@ -280,4 +361,14 @@ void head_read(loop_head *out, walk *w, int32_t loop)
         out->body = hpc_tree_child(t, loop, 0);
         refuse(out, w, loop, "the trip count of a do loop is unknown");
     }
+}
+
+void head_read(loop_head *out, walk *w, int32_t loop)
+{
+    read_any(out, w, loop, false);
+}
+
+void head_read_inner(loop_head *out, walk *w, int32_t loop)
+{
+    read_any(out, w, loop, true);
 }

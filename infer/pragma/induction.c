@@ -98,3 +98,39 @@ void induction_find(walk *w)
     if (!w->loop->head.body || has_continue(w->t, w->loop->head.body)) return;
     for (int32_t k = 0; k < w->loop->slots_n; k++) find_induction(w, &w->loop->slots[k]);
 }
+
+/* ---- variables next to the loop variable of an inner loop ---- */
+
+void others_begin(walk *w, const loop_head *h, const poly *first[HEAD_OTHERS])
+{
+    for (int32_t i = 0; i < h->others_n; i++) {
+        const int32_t k = slot_index(w->loop, h->other[i].symbol);
+        first[i] = value_of(w, h->other[i].first);
+        if (k >= 0) slot_write(w, k, h->other[i].first, first[i]);
+    }
+}
+
+static bool assigns(const walk *w, int32_t part, int32_t symbol)
+{
+    for (int32_t i = part; i < w->t->node[part].end; i++)
+        if (loop_assigned_by(w->loop->p, i) == symbol) return true;
+    return false;
+}
+
+void others_step(walk *w, const loop_head *h, const poly *first[HEAD_OTHERS], const poly *var)
+{
+    int64_t c;
+    const bool by_one = poly_is_number(h->stride, &c) && (c == 1 || c == -1);
+    for (int32_t i = 0; i < h->others_n; i++) {
+        const int32_t k = slot_index(w->loop, h->other[i].symbol);
+        if (k < 0) continue;
+        const bool steady = by_one && !assigns(w, h->body, h->other[i].symbol);
+        const poly *stride = steady ? step_of(w, h->other[i].step) : NULL,
+                   *nth = poly_less(w->prover, var, h->first);
+        if (poly_varies(w->prover, stride)) stride = NULL;
+        if (by_one && c < 0) nth = poly_scaled(w->prover, nth, -1);
+        w->now[k].is =
+            stride ? poly_sum(w->prover, first[i], poly_product(w->prover, nth, stride)) : NULL;
+        w->now[k].assigned = true;
+    }
+}

@@ -81,12 +81,13 @@ static void find_store(loop_facts *l, int32_t i)
     if ((n->kind == HPC_TREE_ASSIGN || is_step(n)) && c) {
         if (t->node[c].kind == HPC_TREE_NAME && slot_index(l, t->node[c].symbol) >= 0) return;
         add_store(l, root_of(t, c), t->node[c].kind == HPC_TREE_MEMBER ? t->node[c].symbol : -1,
-                  t->node[c].type);
+                  bare_type(t, t->node[c].type));
     }
     if (n->kind != HPC_TREE_CALL) return;
     call_known is = call_known_at(t, i);
     if (is == CALL_METHOD_OWN && inline_arguments(t, i) == 0) return;
-    if (is == CALL_VALUE || is == CALL_READS || is == CALL_METHOD_READ || is == CALL_METHOD_PLACE)
+    if (is == CALL_VALUE || is == CALL_READS || is == CALL_METHOD_READ || is == CALL_METHOD_PLACE ||
+        is == CALL_ASSERTS)
         return;
     const effect *f = n->symbol >= 0 && is == CALL_UNKNOWN ? effect_of(l->p, n->symbol) : NULL;
     if (f && (f->kind <= EFFECT_READS || inline_body(t, n->symbol))) return;
@@ -95,11 +96,11 @@ static void find_store(loop_facts *l, int32_t i)
     if (known && (f->object & ARG_WRITE)) add_store(l, -1, -1, -1);
     int arg = 0;
     for (int32_t a = first; a; a = hpc_tree_next(t, a), arg++) {
-        if (known && arg < 8 && !(f->arg[arg] & ARG_WRITE)) continue;
+        if (known && arg < EFFECT_ARGUMENTS && !(f->arg[arg] & ARG_WRITE)) continue;
         uint8_t k = kind_of(t, bare_type(t, t->node[a].type));
         if (k == HPC_TYPE_POINTER || k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD ||
             (t->node[a].flags & HPC_TREE_BY_REFERENCE))
-            add_store(l, root_of(t, a), -1, -1);
+            add_store(l, root_of(t, a), -1, known && arg < EFFECT_ARGUMENTS ? f->type[arg] : -1);
     }
 }
 

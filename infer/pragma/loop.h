@@ -33,6 +33,10 @@ typedef struct slot {
     int32_t step_node;    /* the statement that steps an induction variable */
 } slot;
 
+enum { HEAD_OTHERS = 3 };
+typedef struct head_part {       /* a variable that the head of a loop initialises and steps */
+    int32_t symbol, first, step; /* nodes: of its first value, of the statement that steps it */
+} head_part;
 typedef struct loop_head {
     int32_t node, symbol; /* the loop variable, or -1 */
     const poly *lo, *hi;  /* of the variable's values, inclusive */
@@ -43,6 +47,8 @@ typedef struct loop_head {
     bool own;            /* the head declares the variable */
     int32_t over;        /* RANGE: the expression of the range; else -1 */
     bool tests_unequal;
+    head_part other[HEAD_OTHERS]; /* of an inner loop: variables next to the loop variable */
+    int32_t others_n;
     const char *reason; /* why the loop is not canonical; NULL */
     uint32_t reason_line;
 } loop_head;
@@ -75,7 +81,8 @@ typedef struct loop_facts {
     store *stores;
     int64_t stores_n, stores_cap;
     loop_cost cost;
-    int rc; /* first allocation failure */
+    int32_t hidden; /* a call whose function may read memory by itself; 0: none */
+    int rc;         /* first allocation failure */
 } loop_facts;
 /* Finds the variables that the loop assigns, and its stores. Release is valid after a failure. */
 int loop_open(loop_facts *l, const program *p, int32_t node, int32_t function);

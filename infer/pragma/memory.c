@@ -319,7 +319,9 @@ static void judge_meeting(walk *w, const access *a, const access *b, bool same)
     }
     if (make_private(w, a)) return;
     if (a->update && a->update == b->update && reduce_array(w, a)) return;
-    if (m == MEETING_MAYBE && (assume_index(w, a, b) || assume_distinct(w, a, b))) return;
+    if (m == MEETING_MAYBE &&
+        (assume_index(w, a, b) || assume_distinct(w, a, b) || assume_limited(w, a, b)))
+        return;
     if (is_open_type(w, a))
         answer_unknown(w->answer, "scalar", a->node,
                        "the type of %s is unknown until the template is instantiated",

@@ -12,6 +12,11 @@
  * clauses that make them harmless. */
 void memory_judge(walk *w);
 
+/* ---- hidden.c ---- */
+/* A call of the loop may read memory that its arguments do not lead to: assumes that it does not
+ * read what the loop writes, or adds evidence why that cannot be assumed. */
+void hidden_judge(walk *w);
+
 /* ---- depend.c ---- */
 /* Dependence test of one access with another one in a different iteration. SURE: *apart is
  * the number of iterations between them; else it is 0. May add assumptions about sorted arrays. */
@@ -21,6 +26,8 @@ meeting places_meet(int64_t *apart, const loop_facts *l, prover *pr, answer *ass
 /* True if they never meet when arrays of indices have no repeated entry. The prover has the arrays.
  */
 bool apart_if_distinct(const loop_facts *l, prover *pr, const access *a, const access *b);
+/* As above, when no entry of such an array exceeds a number. */
+bool apart_if_limited(const loop_facts *l, prover *pr, const access *a, const access *b);
 /* The difference of one index of the two: factor * (iterations between them) + rest. The factor
  * does not vary, and is positive if it is a number. False: no index has this form. */
 typedef struct gap {
@@ -50,6 +57,9 @@ void owner_text(hpc_buf *b, const walk *w, const place *p); /* all in front of i
 /* Assumes that the arrays that hold indices of two accesses have no repeated entry. False: that
  * does not separate them, or they add values up, so that entries probably repeat. */
 bool assume_distinct(walk *w, const access *a, const access *b);
+/* Assumes that no entry of the arrays that hold lengths exceeds the distance of the parts which
+ * they fill: a[64 * i + k] for k < length[i]. False: that does not separate the accesses. */
+bool assume_limited(walk *w, const access *a, const access *b);
 
 /* ---- index.c ---- */
 /* Assumes relations of numbers that make two indices differ; false: no such relations exist. */

@@ -204,3 +204,23 @@ bool place_of(place *out, walk *w, int32_t e)
     value_of(w, e);
     return nowhere(out, n->type);
 }
+
+/* A reference that is bound to a reference which is bound to nothing yet, such as itself. */
+static bool is_unbound(const walk *w, const place *p)
+{
+    const atom *a = p->base < 0 ? NULL : &w->prover->atoms[p->base];
+    return a && a->kind == ATOM_OBJECT && slot_index(w->loop, a->symbol) >= 0 &&
+           kind_of(w->t, w->t->symbol[a->symbol].type) == HPC_TYPE_REFERENCE;
+}
+
+const place *place_keep(walk *w, const place *p)
+{
+    place *kept = hpc_arena_alloc(w->loop->p->work, 1, sizeof *kept);
+    if (!kept) {
+        w->rc = HPC_E_NOMEM;
+        return NULL;
+    }
+    *kept = *p;
+    if (is_unbound(w, p)) kept->base = -1;
+    return kept;
+}

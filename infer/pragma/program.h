@@ -25,12 +25,16 @@ enum {
     EFFECT_UNKNOWN /* `why` */
 };
 enum { ARG_NONE = 0, ARG_READ = 1, ARG_WRITE = 2, ARG_ONE = 4 /* only the object pointed to */ };
-enum { EFFECT_GLOBALS = 8 };
+enum { EFFECT_GLOBALS = 8, EFFECT_ARGUMENTS = 16 };
 typedef struct effect {
     uint8_t state; /* 0: not analysed, 1: being analysed, 2: known */
     uint8_t kind;
-    uint8_t arg[8]; /* accesses through each argument: ARG_... */
-    uint8_t object; /* accesses to the object of a method */
+    uint8_t arg[EFFECT_ARGUMENTS];  /* accesses through each argument: ARG_... */
+    int32_t type[EFFECT_ARGUMENTS]; /* with ARG_WRITE: the type of all that it writes there; -1:
+                                       several */
+    uint8_t object;                 /* accesses to the object of a method */
+    bool asserts;                   /* it ends the program where an assertion does not hold */
+    bool hidden; /* it may read any memory that a variable of the program leads to */
     uint8_t globals_n;
     int32_t global[EFFECT_GLOBALS]; /* variables of the file that it reads */
     uint32_t line;

@@ -194,6 +194,43 @@ static bool by_rising(search *sr, const poly *p, const fact *facts, int depth)
     return false;
 }
 
+/* ---- arrays whose entries do not exceed a number -----------------------------------------------
+ */
+
+static bool note_limit(prover *pr, const place *p, const poly *most)
+{
+    for (int32_t i = 0; i < pr->limits_n; i++)
+        if (array_equal(pr->limit[i].of, p)) return poly_equal(pr->limit[i].most, most);
+    if (pr->limits_n == PROVER_LIMITS) return false;
+    pr->limit[pr->limits_n].of = p;
+    pr->limit[pr->limits_n++].most = most;
+    return true;
+}
+
+/* A number from 1 on, or one variable that the loop does not change. */
+static bool is_plain_limit(const prover *pr, const poly *p)
+{
+    int64_t c;
+    if (!p) return false;
+    if (poly_is_number(p, &c)) return c >= 1;
+    return p->n == 1 && p->t[0].c == 1 && p->t[0].atom[1] < 0 && !poly_varies(pr, p);
+}
+
+/* most - length[i] is not negative if no entry of the array exceeds `most`. */
+static bool by_limit(prover *pr, const poly *p)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        const atom *a = p->t[i].c == -1 ? single_load(pr, &p->t[i]) : NULL;
+        if (!a || !a->varies) continue;
+        const place *of = a->place;
+        if (of->n == 0 || of->step[of->n - 1].field != STEP_INDEX || pr->atoms[of->base].varies)
+            continue;
+        const poly *most = poly_sum(pr, p, poly_atom(pr, p->t[i].atom[0]));
+        return is_plain_limit(pr, most) && note_limit(pr, of, most);
+    }
+    return false;
+}
+
 /* What counts an inner loop, in either iteration: its bounds say more than anything else. */
 static bool is_counter(const prover *pr, int32_t a)
 {
@@ -242,6 +279,7 @@ static bool not_negative(search *sr, const poly *p, const fact *facts, int depth
     if (before->p && before->facts == facts && before->depth <= depth && poly_equal(before->p, p))
         return false;
     if (pr->rising && by_rising(sr, p, facts, depth)) return true;
+    if (pr->limited && by_limit(pr, p)) return true;
     if (by_atoms(sr, p, facts, depth)) return true;
     *before = (tried){.p = p, .facts = facts, .depth = depth};
     return false;

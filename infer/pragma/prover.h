@@ -78,7 +78,7 @@ typedef struct fact {
     const struct fact *next;
 } fact;
 
-enum { PROVER_RISES = 4, PROVER_DISTINCT = 4 };
+enum { PROVER_RISES = 4, PROVER_DISTINCT = 4, PROVER_LIMITS = 4 };
 typedef struct prover {
     const hpc_tree *t;
     hpc_arena *arena;
@@ -95,6 +95,12 @@ typedef struct prover {
     bool distinct; /* proofs may assume that arrays have no repeated entry */
     const place *distinct_of[PROVER_DISTINCT]; /* an entry of each array for which they did */
     int32_t distinct_n;
+    bool limited; /* proofs may assume that no entry of an array exceeds a number */
+    struct {
+        const place *of; /* an entry of the array */
+        const poly *most;
+    } limit[PROVER_LIMITS]; /* the arrays for which they did */
+    int32_t limits_n;
 } prover; /* zero except for t, arena, full and user */
 void prover_release(prover *pr);
 

@@ -68,6 +68,14 @@ static int32_t place_root(const walk *w, const place *p)
     return -1;
 }
 
+/* A store of one type leaves an object of the other unchanged. */
+static bool is_other_kind(const walk *w, int32_t a, int32_t b)
+{
+    const uint8_t x = kind_of(w->t, a), y = kind_of(w->t, b);
+    if (x == HPC_TYPE_UNKNOWN || x == HPC_TYPE_RECORD || x == HPC_TYPE_ARRAY) return false;
+    return y != HPC_TYPE_UNKNOWN && x != y;
+}
+
 /* True if the loop may store to this place through the same variable. Stores through other
  * variables are checked like any pair of accesses. */
 static bool is_stored(const walk *w, const place *p)
@@ -77,8 +85,7 @@ static bool is_stored(const walk *w, const place *p)
         const store *x = &w->loop->stores[i];
         if (x->root >= 0 && root >= 0 && x->root != root) continue;
         if (x->field >= 0 && field >= 0 && x->field != field) continue;
-        if (x->type >= 0 && p->type >= 0 && kind_of(w->t, x->type) != kind_of(w->t, p->type))
-            continue;
+        if (is_other_kind(w, x->type, p->type)) continue;
         return true;
     }
     return false;

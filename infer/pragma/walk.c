@@ -33,26 +33,6 @@ static void note_uneven(walk *w, int32_t node, const char *why)
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-/* A reference that is bound to a reference which is bound to nothing yet, such as itself. */
-static bool is_unbound(const walk *w, const place *p)
-{
-    const atom *a = p->base < 0 ? NULL : &w->prover->atoms[p->base];
-    return a && a->kind == ATOM_OBJECT && slot_index(w->loop, a->symbol) >= 0 &&
-           kind_of(w->t, w->t->symbol[a->symbol].type) == HPC_TYPE_REFERENCE;
-}
-
-static const place *keep_place(walk *w, const place *p)
-{
-    place *kept = hpc_arena_alloc(w->loop->p->work, 1, sizeof *kept);
-    if (!kept) {
-        w->rc = HPC_E_NOMEM;
-        return NULL;
-    }
-    *kept = *p;
-    if (is_unbound(w, p)) kept->base = -1;
-    return kept;
-}
-
 static void declare(walk *w, int32_t i)
 {
     const hpc_tree *t = w->t;
@@ -68,7 +48,7 @@ static void declare(walk *w, int32_t i)
             place_of(&p, w, first);
         else
             p = (place){.base = -1, .type = bare_type(t, t->symbol[v].type)};
-        w->now[k] = (var_state){.refers = keep_place(w, &p), .assigned = true};
+        w->now[k] = (var_state){.refers = place_keep(w, &p), .assigned = true};
         return;
     }
     const poly *is = first ? value_of(w, first) : NULL;
@@ -159,7 +139,10 @@ bool walk_ends(const hpc_tree *t, int32_t i)
     case HPC_TREE_RETURN:
     case HPC_TREE_GOTO:
     case HPC_TREE_THROW: return true;
-    case HPC_TREE_CALL: return call_known_of(t, n->symbol) == CALL_LEAVES;
+    case HPC_TREE_CALL: {
+        const call_known is = call_known_of(t, n->symbol);
+        return is == CALL_LEAVES || is == CALL_ASSERTS;
+    }
     case HPC_TREE_BLOCK:
         for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c)) last = c;
         return last && walk_ends(t, last);
@@ -331,7 +314,9 @@ static void walk_counted(walk *w, int32_t loop, loop_head *h)
     int32_t k = slot_index(w->loop, h->symbol);
     int64_t n = 0;
     bool pointer = is_pointer(w, h->symbol);
+    const poly *first[HEAD_OTHERS] = {0};
     if (k >= 0) slot_write(w, k, loop, h->first);
+    others_begin(w, h, first);
     inner_begin(&in, w);
     if (pointer) count_pointer(w, h);
     const poly *width = poly_less(w->prover, h->hi, h->lo),
@@ -345,6 +330,7 @@ static void walk_counted(walk *w, int32_t loop, loop_head *h)
         w->now[k].assigned = true;
         in.before[k].assigned = true;
     }
+    others_step(w, h, first, var);
     w->facts = fact_add(w->prover, w->facts, width);
     w->depth += jump;
     walk_statement(w, h->body);
@@ -378,7 +364,7 @@ static void bind_range(walk *w, const loop_head *h, int32_t index)
         p.base = -1;
     p.type = v >= 0 ? bare_type(t, t->symbol[v].type) : -1;
     if (k >= 0 && kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE)
-        w->now[k] = (var_state){.refers = keep_place(w, &p), .assigned = true};
+        w->now[k] = (var_state){.refers = place_keep(w, &p), .assigned = true};
     else if (k >= 0)
         slot_write(w, k, i, load_from(w, &p, i));
     else
@@ -430,14 +416,14 @@ static void walk_inner(walk *w, int32_t loop)
     loop_head h;
     bool quiet = answer_mute(w->answer, true); /* first find out if it is a counted loop */
     var_state *before = state_copy(w, w->now);
-    head_read(&h, w, loop);
+    head_read_inner(&h, w, loop);
     answer_mute(w->answer, quiet);
     w->now = before;
     if (h.reason || !h.body) {
         walk_uncounted(w, loop);
         return;
     }
-    head_read(&h, w, loop);
+    head_read_inner(&h, w, loop);
     if (h.over >= 0)
         walk_range(w, loop, &h);
     else
@@ -529,6 +515,13 @@ static void walk_statement(walk *w, int32_t i)
     case HPC_TREE_TRY:
     case HPC_TREE_CATCH: walk_try(w, i); break;
     case HPC_TREE_VARIABLE: declare(w, i); break;
+    case HPC_TREE_OTHER:
+        if (!is_assertion(t, i)) {
+            value_of(w, i);
+            break;
+        }
+        for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c)) walk_statement(w, c);
+        break;
     case HPC_TREE_BINARY:
         if (n->op == ',') { /* a++, b += 2 */
             for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c)) walk_statement(w, c);

@@ -46,8 +46,14 @@ void walk_loop(walk *w);
 /* ---- head.c ----
  * Reads the head of a loop: the analysed one, or one inside or around it. */
 void head_read(loop_head *out, walk *w, int32_t loop);
+/* The same of a loop inside the analysed one, which may step several variables. */
+void head_read_inner(loop_head *out, walk *w, int32_t loop);
 
 /* ---- induction.c ---- */
+/* Variables next to the loop variable in the head of an inner loop: evaluates their first values;
+ * sets their values in an iteration. Those that the body does not assign advance with `var`. */
+void others_begin(walk *w, const loop_head *h, const poly *first[HEAD_OTHERS]);
+void others_step(walk *w, const loop_head *h, const poly *first[HEAD_OTHERS], const poly *var);
 void induction_find(walk *w); /* sets the stride of slots that advance by the same step each time */
 
 /* ---- value.c ---- */
@@ -65,6 +71,7 @@ const poly *load_from(walk *w, const place *p, int32_t node);
  * place_of_call: v[i], v.at(i) of a container; false for another call. */
 bool place_of(place *out, walk *w, int32_t e);
 bool place_of_call(place *out, walk *w, int32_t e);
+const place *place_keep(walk *w, const place *p); /* the target of a reference, as a copy */
 bool place_behind(place *out, walk *w, const poly *pointer, int32_t type); /* *pointer */
 
 /* ---- call.c, condition.c ---- */

@@ -86,8 +86,7 @@ out:
     return rc;
 }
 
-/* The vocabulary is made once, by the first request with a grammar. */
-static int find_vocabulary(const hpc_vocabulary **out, hpc_api *a)
+int api_vocabulary(const hpc_vocabulary **out, hpc_api *a)
 {
     int rc = HPC_OK;
     pthread_mutex_lock(&a->lock);
@@ -104,7 +103,7 @@ int api_grammar_create(hpc_grammar **out, const api_job *j, const int32_t *end, 
     const hpc_vocabulary *v;
     *out = NULL;
     if (!j->ask.gbnf) return HPC_OK;
-    const int rc = find_vocabulary(&v, j->a);
+    const int rc = api_vocabulary(&v, j->a);
     if (rc < 0) return rc;
     return hpc_grammar_create(
         out, v,

@@ -208,8 +208,11 @@ static int open_tools(api_job *j, hpc_scheduler_port **port)
     hpc_api *a = j->a;
     const hpc_job like = api_job_like(j);
     int rc = HPC_OK;
-    if (!j->worker->completer)
-        TRY(hpc_completer_open_detached(&j->worker->completer, a->files, a->capacity));
+    if (!j->worker->completer) {
+        hpc_completer_words words = {.tokenizer = a->tokenizer};
+        TRY(api_vocabulary(&words.vocabulary, a));
+        TRY(hpc_completer_open_detached(&j->worker->completer, a->files, &words, a->capacity));
+    }
     TRY(hpc_scheduler_port_open(port, a->scheduler, &like));
     pthread_mutex_lock(&j->lock);
     j->port = *port;

@@ -119,7 +119,7 @@ struct hpc_api {
     hpc_tokenizer *tokenizer;
     hpc_passages *passages;
     struct api_chat *chat;
-    hpc_vocabulary *vocabulary; /* NULL: no request had a grammar; with the lock */
+    hpc_vocabulary *vocabulary; /* NULL: no request needed it; with the lock */
     hpc_scheduler *scheduler;
     int64_t capacity; /* tokens of a prompt and its answer */
     int64_t started_s;
@@ -148,6 +148,8 @@ int api_option_read(api_job *j);
 const char *api_sampler_name(api_sampler s);
 
 /* ---- grammars (api_grammar.c) ---- */
+/* Made once, by the first request that needs it. */
+int api_vocabulary(const hpc_vocabulary **out, hpc_api *a);
 int api_grammar_read(api_job *j);
 /* Creates the grammar of one answer; NULL: any text. end: tokens that only end it. */
 int api_grammar_create(hpc_grammar **out, const api_job *j, const int32_t *end, int64_t end_n);

@@ -56,7 +56,7 @@ static int open_model(struct lsp_completer *c, const hpc_lsp_options *lsp)
     TRY(hpc_scheduler_open(&c->scheduler, &o));
     TRY(hpc_scheduler_load(c->scheduler));
     TRY(hpc_scheduler_port_open(&c->port, c->scheduler, &(hpc_job){.client = 1}));
-    rc = hpc_completer_open_detached(&c->completer, c->files, engine->cache_tokens);
+    rc = hpc_completer_open_detached(&c->completer, c->files, NULL, engine->cache_tokens);
 out:
     return rc;
 }

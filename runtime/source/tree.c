@@ -65,24 +65,21 @@ static void set_first_error(hpc_tree *t, const check_issues *s)
     t->error_line = first->header_n > 0 ? first->header_line : first->line;
 }
 
-/* A token missing at the end of a construct is an error after it. */
+/* A token missing at the end of a construct is an error after it. Functions of headers have the
+ * flag already, if the compiler finds an error in them. */
 static int set_errors(hpc_tree *t, const hpc_check_file *f)
 {
     const check_issues *s = &f->empty.issues;
     int64_t n = 0;
     uint32_t *place = hpc_alloc((size_t)s->n + 1, sizeof *place);
     if (!place) return HPC_E_NOMEM;
-    bool elsewhere = false;
-    for (int64_t k = 0; k < s->n; k++) {
+    for (int64_t k = 0; k < s->n; k++)
         if (s->item[k].line > 0) place[n++] = s->item[k].at;
-        elsewhere |= !(s->item[k].flags & CHECK_INSIDE);
-    }
     qsort(place, (size_t)n, sizeof *place, by_number);
     for (int64_t i = 0; i < t->n && s->n > 0; i++) {
         const int64_t k = first_from(place, n, t->node[i].at);
         const bool own = !(t->node[i].flags & HPC_TREE_ELSEWHERE);
-        if (own ? k < n && place[k] <= t->node[i].to : elsewhere)
-            t->node[i].flags |= HPC_TREE_ERRORS;
+        if (own && k < n && place[k] <= t->node[i].to) t->node[i].flags |= HPC_TREE_ERRORS;
     }
     hpc_free(place);
     t->errors = s->n;

@@ -143,7 +143,8 @@ class Counts:
     def __init__(self):
         self.files = 0
         self.verdicts, self.says, self.why, self.against = (collections.Counter() for _ in range(4))
-        self.compared = self.same = self.same_speed = 0
+        self.compared = self.same = self.same_speed = self.alone = 0
+        self.found = collections.Counter()
         self.disagree = []
 
     def disagreement(self, path, loop, kind, detail):
@@ -156,6 +157,11 @@ class Counts:
         v, is_ = loop["verdict"], loop["existing_is"] or "?"
         self.verdicts[v] += 1
         self.says[is_] += 1
+        if v == "parallel":
+            self.found["proven"] += 1
+        elif v == "conditional":
+            untested = any(a["check"] is None for a in loop["assumptions"])
+            self.found["untestable" if untested else "testable"] += 1
         kinds = {v, is_}
         if is_ in ("racy", "clause", "reduction"):
             self.disagreement(path, loop, "directive: " + is_, loop["evidence"][-1]["text"])
@@ -194,6 +200,8 @@ class Counts:
             f"{100 * found / max(n - lost, 1):.1f} %; the directive is right {right}, wrong {wrong} "
             f"({self.says['racy']} racy, {self.says['clause']} clause, {self.says['reduction']} reduction), "
             f"not proven {self.says['unproven']}")
+        print("found: " + ", ".join(f"{self.found[k]} {k}" for k in ("proven", "testable", "untestable")) +
+              f"; {self.alone} loops without a directive get a proposal")
         print(f"clauses: of {self.compared} found, {self.same} have the expert's data clauses "
               f"({100 * self.same / max(self.compared, 1):.1f} %), {self.same_speed} with schedule and collapse")
         for name, c in (("unknown", self.why), ("unsafe", self.against)):
@@ -215,6 +223,8 @@ def judge(counts, hpccoder, files, flags, show, root):
         for loop in f.get("loops", []):
             if loop["existing"] and DIRECTIVE.search(loop["existing"]):
                 counts.loop(f, loop, text, lines, path, show)
+            elif not loop["existing"] and loop["pragma"]:
+                counts.alone += 1
 
 
 def sample(n, files):

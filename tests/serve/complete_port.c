@@ -56,7 +56,7 @@ static int write_one(writer *w)
     hpc_spot d = place_in("a.c", files[w->number]);
     hpc_complete_request r = request_of(&d, w->number);
     int rc;
-    TRY(hpc_completer_open_detached(&c, w->files, 0));
+    TRY(hpc_completer_open_detached(&c, w->files, NULL, 0));
     TRY(hpc_scheduler_port_open(&p, w->s, &(hpc_job){.client = (uint64_t)w->number}));
     r.port = hpc_scheduler_port_get(p);
     for (int turn = 0; turn < 3; turn++) {
@@ -152,7 +152,7 @@ static void prompt_time_shortens_the_first_prompt(void **state)
     test_ok(hpc_scheduler_open(&s, &(hpc_scheduler_options){.backend = &backend,
                                                             .vocab = m->vocab,
                                                             .capacity = m->positions}));
-    test_ok(hpc_completer_open_detached(&c, files_of, 0));
+    test_ok(hpc_completer_open_detached(&c, files_of, NULL, 0));
     test_ok(hpc_scheduler_port_open(&p, s, &(hpc_job){.client = 1}));
     hpc_complete_request r = request_of(&d, 0);
     r.samples = 1;
@@ -201,7 +201,7 @@ static void open_held(held *h, void **state, int open_error)
                                                                .queue_jobs = 1,
                                                                .vocab = FAKE_VOCAB,
                                                                .capacity = 512}));
-    test_ok(hpc_completer_open_detached(&h->c, h->files, 0));
+    test_ok(hpc_completer_open_detached(&h->c, h->files, NULL, 0));
     test_ok(hpc_scheduler_port_open(
         &h->p, h->s, &(hpc_job){.client = 1, .document = "a.c", .supersede = true, .group = 1}));
     h->d = place_in("a.c", files[0]);

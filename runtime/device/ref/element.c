@@ -7,8 +7,6 @@
 double hpc_ref_get_any(const hpc_tensor *t, int64_t i)
 {
     switch ((hpc_dtype)t->dtype) {
-    case HPC_F64: return ((const double *)t->data)[i];
-    case HPC_F32: return ((const float *)t->data)[i];
     case HPC_BF16: return hpc_bf16_to_f32(((const uint16_t *)t->data)[i]);
     case HPC_F16: return hpc_f16_to_f32(((const uint16_t *)t->data)[i]);
     case HPC_I32: return ((const int32_t *)t->data)[i];
@@ -61,6 +59,11 @@ void hpc_ref_load(double *dst, const hpc_tensor *t, int64_t i, int64_t step, int
     const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)t->dtype);
     if (t->dtype == HPC_F32) { /* most are; the others pay for their type at each element */
         const float *src = (const float *)t->data + i;
+        for (int64_t k = 0; k < n; k++) dst[k] = src[k * step];
+        return;
+    }
+    if (t->dtype == HPC_F64) {
+        const double *src = (const double *)t->data + i;
         for (int64_t k = 0; k < n; k++) dst[k] = src[k * step];
         return;
     }

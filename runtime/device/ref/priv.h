@@ -29,7 +29,8 @@ static inline int64_t extent_from_end(const hpc_tensor *t, int k)
 double hpc_ref_get_any(const hpc_tensor *t, int64_t i);
 static inline double hpc_ref_get(const hpc_tensor *t, int64_t i)
 {
-    return t->dtype == HPC_F32 ? ((const float *)t->data)[i] : hpc_ref_get_any(t, i);
+    if (t->dtype == HPC_F32) return ((const float *)t->data)[i];
+    return t->dtype == HPC_F64 ? ((const double *)t->data)[i] : hpc_ref_get_any(t, i);
 }
 /* Sets element i; put adds to it where t->adds. Integers saturate, fractions go towards zero. */
 void hpc_ref_set(const hpc_tensor *t, int64_t i, double v);

@@ -10,7 +10,12 @@
 
 #include "runtime/source/clang/priv.h"
 
-enum { NODES_MOST = 1 << 22, NODES_ELSEWHERE = 1 << 17, DEPTH_MOST = 1000 };
+enum {
+    NODES_MOST = 1 << 22,
+    NODES_ELSEWHERE = 1 << 17,
+    DEPTH_MOST = 1000,
+    DIAGNOSTICS_MOST = 1000
+};
 
 /* ---- cursors -------------------------------------------------------------------------------- */
 
@@ -248,6 +253,23 @@ static enum CXChildVisitResult top(CXCursor c, CXCursor parent, CXClientData use
 
 /* ---- functions of headers ------------------------------------------------------------------- */
 
+/* True if the compiler reports an error between two places of the file that is walked. */
+static bool has_error(const walk *w, uint32_t from, uint32_t to)
+{
+    const unsigned n = clang_getNumDiagnostics(w->u->unit);
+    bool found = n > DIAGNOSTICS_MOST;
+    for (unsigned i = 0; i < n && !found; i++) {
+        CXDiagnostic d = clang_getDiagnostic(w->u->unit, i);
+        CXFile file;
+        unsigned at;
+        clang_getExpansionLocation(clang_getDiagnosticLocation(d), &file, NULL, NULL, &at);
+        found = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error && file && at >= from &&
+                at <= to && clang_File_isEqual(file, w->u->file);
+        clang_disposeDiagnostic(d);
+    }
+    return found;
+}
+
 static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
 {
     const size_t from = w->n;
@@ -255,9 +277,11 @@ static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
     w->elsewhere = true;
     function(w, c);
     w->elsewhere = false;
+    const bool errors = w->n > from && has_error(w, w->node[from].at, w->node[from].to);
     for (size_t k = from; k < w->n; k++) {
         w->node[k].at = w->node[k].to = end;
         w->node[k].flags |= HPC_TREE_ELSEWHERE;
+        if (errors) w->node[k].flags |= HPC_TREE_ERRORS;
     }
 }
 
