@@ -196,8 +196,9 @@ static int check_together(const train_options *o)
     if (o->from_sgd && (kind == HPC_OPT_ADAMW || kind == HPC_OPT_MUON || kind == HPC_OPT_SOAP))
         return hpc_fail(HPC_E_ARG, "from-sgd: %s does not use the step size of sgd", o->optimizer);
     if (o->adama && o->spike > 0)
-        return hpc_fail(HPC_E_ARG, "spike=%g: adama adds gradients to the moments before their "
-                                   "norm is known, and cannot skip a step; use spike=0",
+        return hpc_fail(HPC_E_ARG,
+                        "spike=%g: adama adds gradients to the moments before their "
+                        "norm is known, and cannot skip a step; use spike=0",
                         o->spike);
     if (o->adama && o->pruned.prune != -1)
         return hpc_fail(HPC_E_ARG, "adama: a pruned model keeps sums of its few gradients; use "

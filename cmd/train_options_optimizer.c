@@ -210,7 +210,7 @@ const hpc_option hpc_cmd_train_optimizer_options[] = {
     {.name = "adama",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, adama),
-     .help = "With adamw: add each gradient to the moments as soon as it is complete (AdamA), so "
+     .help = "With adamw: add each gradient to the moments when it is complete (AdamA), so "
              "that gradients take the memory of the largest layer alone. With several microbatches "
              "this is not Adam: the second moment sums squares of microbatches. --clip uses the "
              "norm of the previous step."},

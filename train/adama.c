@@ -1,7 +1,7 @@
 /*
- * adama.c: Adam by accumulation (AdamA): backward adds each gradient to the moments as soon as it is
- * complete, so no sum of gradients is kept. The second moment is a sum of squares over microbatches,
- * not the square of their sum.
+ * adama.c: Adam by accumulation (AdamA): backward adds each complete gradient to the moments, and
+ * keeps no sum of gradients. The second moment is a sum of squares over microbatches, not the
+ * square of their sum.
  *
  * Ranks along data count as separate microbatches: each keeps sums of its own, which the update
  * adds up. Ranks that split the moments, or rows within a microbatch, add up gradients first.
@@ -53,8 +53,7 @@ void adama_add(update *u, const target *t, hpc_value gradient)
     hpc_value m = moment_of(u, "adam.m", t), v = moment_of(u, "adam.v", t);
     hpc_value squares = hpc_program_find(u->p, "norm.squares");
     hpc_adam_add_attr at = {.beta1 = u->o->beta1, .beta2 = u->o->beta2};
-    hpc_value y =
-        hpc_adam_add(u->p, m, v, gradient, u->io->moments_keep, u->clip_before, at);
+    hpc_value y = hpc_adam_add(u->p, m, v, gradient, u->io->moments_keep, u->clip_before, at);
     hpc_reduce(u->p, squares, y, HPC_SUM, HPC_OVER_ALL);
 }
 
@@ -77,7 +76,7 @@ static bool is_partial(const update *u, hpc_value v)
 }
 
 /* The first rank along data continues with the whole sum, the others with zeros, so that a
- * checkpoint of one rank has all of it. */
+ * checkpoint takes the sum from one rank. */
 static void settle(update *u, hpc_value moment, hpc_value sum)
 {
     hpc_fill(u->p, moment, 0);

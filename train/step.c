@@ -299,8 +299,13 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s)
 {
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
-    update u = {.p = p, .o = o, .io = io, .clip = HPC_NONE, .parallel = s->parallel,
-                .adama = s->adama, .clip_before = HPC_NONE};
+    update u = {.p = p,
+                .o = o,
+                .io = io,
+                .clip = HPC_NONE,
+                .parallel = s->parallel,
+                .adama = s->adama,
+                .clip_before = HPC_NONE};
     u.rounds = s->gradients == HPC_GRADIENTS_BF16 ||
                (s->gradients == HPC_GRADIENTS_AUTO && s->masks && c->dtype == HPC_BF16);
     hpc_model_tensor *tensor = NULL;

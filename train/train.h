@@ -2,8 +2,7 @@
  * train.h: one training step as a program, optimizers, learning rates and batches.
  *
  * A step has the segments forward, backward (which accumulates gradients), norm, refresh (of
- * preconditioners) and update. An optimizer is a sequence of the same ops as the model. Nothing
- * here prints. Metrics and event files are in metrics.h; trainers and runs in run.h.
+ * preconditioners) and update. Nothing here prints. Metrics are in metrics.h; runs in run.h.
  */
 #ifndef HPC_TRAIN_H
 #define HPC_TRAIN_H
@@ -178,8 +177,7 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
-    hpc_value moments_keep;  /* adama: [2], what moments keep as a gradient is added: the betas for
-                                the first microbatch of a step, 1 for the others; else HPC_NONE */
+    hpc_value moments_keep; /* adama: [2], factors of m and v as a gradient is added; or HPC_NONE */
     hpc_stage_options stage; /* of a pipeline; chunks 0: none */
     int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
@@ -195,8 +193,7 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
 
-/* ---- temperature of gates ---------------------------------------------------------------------
- */
+/* ---- temperature of gates -------------------------------------------------------------------- */
 /* From dense to sparse: the temperature falls from `from` to `to` over `steps` steps. A token goes
  * to all experts with a score above `threshold`; from step `hard` on (0: never), and in validation,
  * to the best one alone. */

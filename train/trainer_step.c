@@ -232,10 +232,11 @@ static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step
     out->grad_norm = get_real(t, 0);
     out->skipped = ok == 0;
     if (out->skipped && t->o.step.adama)
-        TRY(hpc_fail(HPC_E_STATE,
-                     "step %lld: a gradient is not finite, and adama has added it to the moments; "
-                     "resume from the checkpoint before (--resume) with a lower learning rate (--lr)",
-                     (long long)step));
+        TRY(hpc_fail(
+            HPC_E_STATE,
+            "step %lld: a gradient is not finite, and adama has added it to the moments; "
+            "resume from the checkpoint before (--resume) with a lower learning rate (--lr)",
+            (long long)step));
 out:
     return rc;
 }

@@ -232,13 +232,6 @@ static void emit_point(hpc_bench_emitter *e) /* y of x */
     instruct(e, operand);
 }
 
-static void emit_move(hpc_bench_emitter *e) /* state from x */
-{
-    hpc_value operand[] = {hpc_bench_state(e, "y", e->job->dtype, normal(1), 2, e->n),
-                           real(e, "x", 2, e->n)};
-    instruct(e, operand);
-}
-
 static void emit_pair(hpc_bench_emitter *e) /* y of two alike */
 {
     hpc_value operand[] = {HPC_NEW, real(e, "a", 2, e->n), real(e, "b", 2, e->n)};
@@ -372,31 +365,6 @@ static void emit_adamw(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
-static void emit_adam_add(hpc_bench_emitter *e)
-{
-    hpc_value operand[] = {HPC_NEW,
-                           hpc_bench_state(e, "m", wide(e), normal(0.01), 1, e->n),
-                           hpc_bench_state(e, "v", wide(e), filled(HPC_FILL_POSITIVE, 0.01), 1,
-                                           e->n),
-                           real(e, "grad", 1, e->n),
-                           hpc_bench_input(e, "keep", wide(e), filled(HPC_FILL_SAME, 1), 1,
-                                           (const int64_t[]){2}),
-                           HPC_NONE};
-    instruct(e, operand);
-}
-
-static void emit_adam_step(hpc_bench_emitter *e)
-{
-    hpc_value operand[] = {
-        hpc_bench_state(e, "param", wide(e), normal(1), 1, e->n),
-        HPC_NONE,
-        hpc_bench_input(e, "m", wide(e), normal(0.01), 1, e->n),
-        hpc_bench_input(e, "v", wide(e), filled(HPC_FILL_POSITIVE, 0.01), 1, e->n),
-        scalar(e, "lr", 1e-3),
-        index_of(e, "step", filled(HPC_FILL_SAME, 10), 0, NULL)};
-    instruct(e, operand);
-}
-
 static void emit_adam(hpc_bench_emitter *e)
 {
     hpc_value m = hpc_bench_state(e, "m", wide(e), normal(0.01), 1, e->n);
@@ -489,7 +457,6 @@ static const hpc_scale_attr half_scale = {.alpha = 0.5};
 static const hpc_dropout_attr usual_dropout = {.p = 0.1, .seed = 1};
 static const hpc_fill_attr fill_zero = {.value = 0};
 static const hpc_sgd_attr usual_sgd = {.momentum = 0.9};
-static const hpc_adam_add_attr usual_adam_add = {.beta1 = 0.9, .beta2 = 0.95};
 static const hpc_adamw_attr usual_adamw = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decay = 0.1};
 
 static const hpc_apply_attr usual_apply = {.alpha = 1, .decay = 0.1};
@@ -571,8 +538,6 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_dropout, ROWS, .shape = {1024, 768}, .base = &usual_dropout, .emit = emit_point},
     {.op = &hpc_op_binary, ROWS, .shape = {1024, 768}, .attr = "kind=add", .emit = emit_pair},
     {.op = &hpc_op_scale, ROWS, .shape = {1024, 768}, .base = &half_scale, .emit = emit_point},
-    {.op = &hpc_op_fetch, ROWS, .shape = {1024, 3072}, .emit = emit_move},
-    {.op = &hpc_op_stow, ROWS, .shape = {1024, 3072}, .emit = emit_move},
     {.op = &hpc_op_copy, ROWS, .shape = {1024, 3072}, .attr = "dtype=bf16", .emit = emit_point},
     {.op = &hpc_op_fill, ROWS, .shape = {1024, 3072}, .base = &fill_zero, .emit = emit_fill},
     {.op = &hpc_op_gather, .extents = "T,V,C", .shape = {1024, 50304, 768},
@@ -598,10 +563,6 @@ const hpc_bench_case hpc_bench_cases[] = {
      .emit = emit_adamw},
     {.op = &hpc_op_adam, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
      .base = &usual_adamw, .emit = emit_adam},
-    {.op = &hpc_op_adam_add, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
-     .base = &usual_adam_add, .emit = emit_adam_add},
-    {.op = &hpc_op_adam_step, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
-     .base = &usual_adamw, .emit = emit_adam_step},
     {.op = &hpc_op_apply, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
      .base = &usual_apply, .emit = emit_apply},
     {.op = &hpc_op_combine, BLOCKS, .shape = {144, 128}, .base = &damped_sum,

@@ -1,10 +1,11 @@
 /*
- * offload.c: keeps state in an outside memory: rewrites the element-wise instructions that use it as
- * loops over buckets, which fetch a part of it into buffers, compute, and stow the result. It
+ * offload.c: keeps state in an outside memory: rewrites the element-wise instructions that use it
+ * as loops over buckets, which fetch a part of it into buffers, compute, and stow the result. It
  * decides neither what is outside nor where that memory is.
  */
 #include <stdio.h>
 
+#include "runtime/program/offload.h"
 #include "runtime/program/op/priv.h"
 #include "runtime/program/priv.h"
 
@@ -95,9 +96,10 @@ static int check_insn(int64_t *n, const offloader *w, const hpc_insn *i)
         if (made) alike = false;
     }
     if (alike) return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED,
-                    "offload: %s uses state that is outside, and is not computed element by element",
-                    i->op->sig.name);
+    return hpc_fail(
+        HPC_E_UNSUPPORTED,
+        "offload: %s uses state that is outside, and is not computed element by element",
+        i->op->sig.name);
 }
 
 typedef struct moved { /* an operand that is outside */

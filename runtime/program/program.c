@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/program/offload.h"
 #include "runtime/program/priv.h"
 
 hpc_program *hpc_program_create(void)

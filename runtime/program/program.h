@@ -27,8 +27,8 @@ typedef struct hpc_op hpc_op;
 /* ---- values ---------------------------------------------------------------- */
 typedef int32_t hpc_value; /* an index into p->value */
 enum {
-    HPC_NONE = -1, /* an absent optional operand */
-    HPC_NEW = -2,  /* as an output given to hpc_emit: create it */
+    HPC_NONE = -1,    /* an absent optional operand */
+    HPC_NEW = -2,     /* as an output given to hpc_emit: create it */
     HPC_NEW_WIDE = -3 /* the same, in f32 where the op would make bf16 */
 };
 
@@ -159,9 +159,6 @@ hpc_program *hpc_program_create(void);
 void hpc_program_free(hpc_program *p);
 hpc_value hpc_program_input(hpc_program *p, const char *name, hpc_type t);
 hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool trainable);
-/* State in the memory of other state, from an element on: an instruction that writes it writes that
- * part of `base`. */
-hpc_value hpc_program_state_part(hpc_program *p, hpc_value base, int64_t element, hpc_type t);
 void hpc_program_keep(hpc_program *p, hpc_value v); /* the host will read this temporary */
 hpc_value hpc_program_find(const hpc_program *p, const char *name); /* HPC_NONE if absent */
 /* Appends a segment, makes it current, resets tags; its index in p->segment, or a code. */
@@ -172,7 +169,7 @@ int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
  * outputs are stored in operand. The error for operands that do not match names segment,
  * instruction, operand and both shapes. */
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
-/* 0, or the code of the first failed emission, recorded again. Builders check once, at the end. */
+/* 0, or the code of the first failed emission, recorded again. Builders check it at the end. */
 int hpc_program_status(const hpc_program *p);
 /* Proves single assignment, order and versions, and that counts and guards have valid types.
  * Call it after every pass; tests always do. hpc_emit checks shapes. */
@@ -194,10 +191,7 @@ typedef struct hpc_diff_options {
     const hpc_value *want; /* [want_n]: further values that need gradients, not trainable state */
     hpc_value *want_grad;  /* out, [want_n]: their gradients; HPC_NONE where none flows */
     int64_t want_n;
-    /* Called with each complete gradient of trainable state, f32 (f64 for f64), right after the
-     * instruction that completes it; it emits what becomes of it. No accumulator is made, except
-     * for state that several instructions read; that of state which had one is cleared afterwards.
-     * NULL: gradients are added to accumulators. */
+    /* Takes gradients in place of accumulators, which only state read twice has (or NULL) */
     int (*fold)(hpc_program *p, hpc_value state, hpc_value gradient, void *user);
     void *user;
 } hpc_diff_options;
@@ -258,30 +252,18 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
  * input is ready, and instructions that wait for one come after all other possible work. Inputs
  * of the next collective on the critical path come first; weight gradients are computed while it
  * is in flight. Recomputation waits until backward has reached the following block. The bits do
- * not change, state is written in the same order, and all ranks of a grid get the same order,
- * because attributes are not used. Segments with messages are not changed. Call it after
- * hpc_shard. */
+ * not change, state is written in the same order, and all ranks of a grid get the same order.
+ * Segments with messages are not changed. Call it after hpc_shard. */
 typedef struct hpc_overlap_options {
     int ahead; /* state is gathered up to this many blocks before its use; sums that end in state
                   may be in flight equally long before their memory is needed */
     size_t bucket_bytes; /* combines these sums into messages of up to this many bytes; 0: none */
 } hpc_overlap_options;
 int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
-/* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append
- * copies it, with new temporaries. The caller guarantees that the segments between them give the
- * same results in the new order: only versions and single assignment are checked. */
+/* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append copies
+ * it. The caller guarantees that the segments between them give the same results in that order. */
 int hpc_program_move(hpc_program *p, int into, int from);
 int hpc_program_append(hpc_program *p, int into, int from);
-
-/* Replaces each element-wise instruction that uses state with `outside` set by a loop over buckets,
- * which fetches parts of that state into buffers, and stows what was written. The bits do not
- * change. Call it last. HPC_E_UNSUPPORTED: another instruction uses such state. */
-typedef struct hpc_offload_options {
-    int64_t bucket;       /* elements */
-    int64_t moved_bytes;  /* out: between the memories, in a run of each segment */
-    size_t buffer_bytes;  /* out: of all buffers */
-} hpc_offload_options;
-int hpc_offload(hpc_program *p, hpc_offload_options *o);
 
 /* Converts all real values to f64: the reference for tests and bench. */
 int hpc_to_double(hpc_program *p);
@@ -299,8 +281,7 @@ typedef struct hpc_placement {
     size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
 /* elsewhere[value]: memory that state already has, so that it gets no place; may be NULL.
- * workspace_bytes[segment][insn]; NULL: none. own_bytes: reserved at all times. Allocates from
- * `a`. */
+ * workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`. */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 

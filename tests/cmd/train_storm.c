@@ -3,8 +3,8 @@
  * with an error that names the rank, and resumes on the same or another number of ranks, up to the
  * undisturbed result.
  *
- * Two kills of data ranks and one of a stage; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty and
- * ten, and all variants.
+ * Two kills of data ranks and one of a stage; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty
+ * and ten, and all variants.
  */
 /* tsan: left out, other tests start the same threads. */
 #include "tests/cmd/mpirun.h"
@@ -196,20 +196,19 @@ static void on_other_grids(void **state, const char *run, const char *all, const
 
 static void on_other_numbers_of_ranks(void **state)
 {
-    on_other_grids(state, "elastic", "",
-                   (const leg[TURNS]){{4, "--zero 3"},
-                                         {2, "--zero 1"},
-                                         {1, ""},
-                                         {4, "--grid data=2,row=2 --zero 2"}});
+    on_other_grids(
+        state, "elastic", "",
+        (const leg[TURNS]){
+            {4, "--zero 3"}, {2, "--zero 1"}, {1, ""}, {4, "--grid data=2,row=2 --zero 2"}});
 }
 
 static void on_other_numbers_of_stages(void **state)
 {
     on_other_grids(state, "staged", "--layers 4 --accumulate 4 --rows 2",
                    (const leg[TURNS]){{4, "--grid pipe=4"},
-                                         {2, "--grid pipe=2 --pipe-schedule interleaved"},
-                                         {1, ""},
-                                         {4, "--grid pipe=2,data=2 --pipe-schedule arrival"}});
+                                      {2, "--grid pipe=2 --pipe-schedule interleaved"},
+                                      {1, ""},
+                                      {4, "--grid pipe=2,data=2 --pipe-schedule arrival"}});
 }
 
 /* examples/train-mpirun.sh starts a job again that lost a rank. */
@@ -258,10 +257,8 @@ static void the_example_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_along_data),
-        cmocka_unit_test(stages_of_a_pipeline),
-        cmocka_unit_test(on_other_numbers_of_ranks),
-        cmocka_unit_test(on_other_numbers_of_stages),
+        cmocka_unit_test(ranks_along_data),          cmocka_unit_test(stages_of_a_pipeline),
+        cmocka_unit_test(on_other_numbers_of_ranks), cmocka_unit_test(on_other_numbers_of_stages),
         cmocka_unit_test(the_example_goes_on),
     };
     return cmocka_run_group_tests_name("cmd/train_storm", tests, setup_data,

@@ -127,8 +127,7 @@ static void adam_add_case(void **state, int parts, int w)
         hpc_value keep = hpc_test_input(&c, hpc_type_of(HPC_F32, 1, (int64_t[]){2}), 1);
         hpc_value clip = parts & 2 ? hpc_test_scalar(&c, HPC_F32, 1.0 / (s + 1)) : HPC_NONE;
         if (parts & 1) grad = hpc_test_temporary(&c, grad);
-        hpc_value y =
-            hpc_adam_add(c.p, m, v, grad, keep, clip, (hpc_adam_add_attr){0.9, 0.95});
+        hpc_value y = hpc_adam_add(c.p, m, v, grad, keep, clip, (hpc_adam_add_attr){0.9, 0.95});
         hpc_test_want(&c, y, HPC_TEST_SUMMED);
         if (parts & 1 && w == 0) hpc_test_in_place(&c, y, grad);
     }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "runtime/program/offload.h"
 #include "runtime/program/op/op.h"
 #include "runtime/program/run/run.h"
 #include "tests/support/expect.h"
@@ -151,8 +152,9 @@ static void rejects_what_is_not_element_by_element(void **state)
     hpc_matmul(p, u.state[0], u.grad, (hpc_matmul_attr){.trans_a = true});
     p->value[u.state[0]].outside = true;
     hpc_offload_options o = {.bucket = BUCKET};
-    test_fails(hpc_offload(p, &o), HPC_E_UNSUPPORTED,
-               "offload: matmul uses state that is outside, and is not computed element by element");
+    test_fails(
+        hpc_offload(p, &o), HPC_E_UNSUPPORTED,
+        "offload: matmul uses state that is outside, and is not computed element by element");
     hpc_program_free(p);
 }
 

@@ -414,7 +414,8 @@ static void eigh_rules(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adam_rules), cmocka_unit_test(adam_add_rules),
+        cmocka_unit_test(adam_rules),
+        cmocka_unit_test(adam_add_rules),
         cmocka_unit_test(apply_rules),
         cmocka_unit_test(below_rules),
         cmocka_unit_test(symmetric_refuses),

@@ -40,7 +40,8 @@ static void one_microbatch_gives_the_bits_of_adam(void **state)
         }
 }
 
-/* ---- the second moment ------------------------------------------------------------------------ */
+/* ---- the second moment ------------------------------------------------------------------------
+ */
 
 enum { ELEMENTS = 1 << 15, MICROBATCHES = 8 };
 
@@ -115,7 +116,8 @@ static void second_moment_has_the_closed_form(void **state)
     }
 }
 
-/* ---- grids ------------------------------------------------------------------------------------ */
+/* ---- grids ------------------------------------------------------------------------------------
+ */
 
 static job *copy_of(const job *from, const grid *g)
 {
@@ -183,7 +185,8 @@ static void other_axes_equal_one_rank(void **state)
     hpc_free(one);
 }
 
-/* ---- resuming, memory ------------------------------------------------------------------------- */
+/* ---- resuming, memory -------------------------------------------------------------------------
+ */
 
 static void resumed_run_has_the_bits_of_the_whole(void **state)
 {
@@ -248,7 +251,8 @@ static void gradients_need_the_largest_layer(void **state)
     (void)state;
 }
 
-/* ---- mistakes --------------------------------------------------------------------------------- */
+/* ---- mistakes ---------------------------------------------------------------------------------
+ */
 
 static void refuses(const hpc_trainer_options *o, int code, const char *text)
 {
@@ -261,13 +265,15 @@ static void rejects_what_cannot_accumulate(void **state)
     (void)state;
     hpc_trainer_options o = tiny_trainer(HPC_OPT_MUON);
     o.step.adama = true;
-    refuses(&o, HPC_E_ARG, "adama: muon has no moments that gradients could be added to; use "
-                           "optimizer=adamw");
+    refuses(&o, HPC_E_ARG,
+            "adama: muon has no moments that gradients could be added to; use "
+            "optimizer=adamw");
     o = tiny_trainer(HPC_OPT_ADAMW);
     o.step.adama = true;
     o.parallel.halves = true;
-    refuses(&o, HPC_E_UNSUPPORTED, "adama: overdecompose would count each part of a microbatch as "
-                                   "a microbatch; use one of them");
+    refuses(&o, HPC_E_UNSUPPORTED,
+            "adama: overdecompose would count each part of a microbatch as "
+            "a microbatch; use one of them");
     o.parallel.halves = false;
     o.step.gradients = HPC_GRADIENTS_BF16;
     refuses(&o, HPC_E_UNSUPPORTED,
@@ -276,14 +282,13 @@ static void rejects_what_cannot_accumulate(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_microbatch_gives_the_bits_of_adam),
-        cmocka_unit_test(second_moment_has_the_closed_form),
-        cmocka_unit_test(ranks_equal_one_with_all_microbatches),
-        cmocka_unit_test(other_axes_equal_one_rank),
-        cmocka_unit_test(resumed_run_has_the_bits_of_the_whole),
-        cmocka_unit_test(gradients_need_the_largest_layer),
-        cmocka_unit_test(rejects_what_cannot_accumulate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_microbatch_gives_the_bits_of_adam),
+                                       cmocka_unit_test(second_moment_has_the_closed_form),
+                                       cmocka_unit_test(ranks_equal_one_with_all_microbatches),
+                                       cmocka_unit_test(other_axes_equal_one_rank),
+                                       cmocka_unit_test(resumed_run_has_the_bits_of_the_whole),
+                                       cmocka_unit_test(gradients_need_the_largest_layer),
+                                       cmocka_unit_test(rejects_what_cannot_accumulate)};
     return cmocka_run_group_tests_name("train/adama", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }

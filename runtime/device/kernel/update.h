@@ -1,7 +1,8 @@
 /*
  * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The two parts of an
- * update: adam, apply. Its accumulation: adam_add, adam_step. Second-order methods on batches of small matrices: combine, map, below,
- * tile, bundle, eigh. Trained elements of a pruned model: pick, spread.
+ * update: adam, apply. Its accumulation: adam_add, adam_step. Second-order methods on batches of
+ * small matrices: combine, map, below, tile, bundle, eigh. Trained elements of a pruned model:
+ * pick, spread.
  *
  * Include kernel.h, which has the rules for all kernels.
  */
@@ -46,7 +47,7 @@ typedef struct hpc_apply_args {
 } hpc_apply_args;
 
 /* m = keep[0] m + (1 - beta1) g, v = keep[1] v + (1 - beta2) g^2, g = clip grad (clip: optional
- * scalar); keep [2]: f32 (f64), the betas for the first gradient of a step, and 1 for the others.
+ * scalar). keep [2], f32 (f64): the betas for the first gradient of a step, and 1 for the others.
  * y = grad^2, without clip. With the betas, m and v are adamw's bits. All f32 (f64) but grad.
  * y INPLACE grad. */
 typedef struct hpc_adam_add_attr { double beta1, beta2; } hpc_adam_add_attr;

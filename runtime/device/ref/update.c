@@ -120,8 +120,8 @@ static int adam_step_run(const hpc_launch *l, const void *args)
     share_rows(&lo, &hi, &g->param, l);
     for (int64_t i = lo * cols; i < hi * cols; i++) {
         double param = hpc_ref_get(&g->param, i) * (1 - lr * t->decay);
-        param -= lr * (hpc_ref_get(&g->m, i) / bias1) /
-                 (sqrt(hpc_ref_get(&g->v, i) / bias2) + t->eps);
+        param -=
+            lr * (hpc_ref_get(&g->m, i) / bias1) / (sqrt(hpc_ref_get(&g->v, i) / bias2) + t->eps);
         hpc_ref_set(&g->param, i, param);
         if (present(&g->half)) hpc_ref_set(&g->half, i, hpc_ref_get(&g->param, i));
     }

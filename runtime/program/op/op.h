@@ -82,14 +82,12 @@ bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and r
 extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_norm_grad,
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_soft, hpc_op_dropout,
-    hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_fetch,
-    hpc_op_stow, hpc_op_pack, hpc_op_fill, hpc_op_gather,
-    hpc_op_scatter, hpc_op_route, hpc_op_gate, hpc_op_gate_grad, hpc_op_dispatch, hpc_op_grouped,
-    hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_adam_add,
-    hpc_op_adam_step, hpc_op_apply,
-    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
-    hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
-    hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+    hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_fetch, hpc_op_stow, hpc_op_pack, hpc_op_fill,
+    hpc_op_gather, hpc_op_scatter, hpc_op_route, hpc_op_gate, hpc_op_gate_grad, hpc_op_dispatch,
+    hpc_op_grouped, hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw,
+    hpc_op_adam, hpc_op_adam_add, hpc_op_adam_step, hpc_op_apply, hpc_op_combine, hpc_op_map,
+    hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather,
+    hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
     hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 

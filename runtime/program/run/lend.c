@@ -37,7 +37,9 @@ static int check_segment(const hpc_exec *e, int s)
         for (int a = 0; a < g->insn[k].op->sig.operand_n; a++) {
             hpc_value v = g->insn[k].operand[a];
             char where[96];
-            if (v < 0 || !e->lent[v] || e->writable[v] || !(hpc_insn_role(e->p, &g->insn[k], a) & HPC_OUT)) continue;
+            if (v < 0 || !e->lent[v] || e->writable[v] ||
+                !(hpc_insn_role(e->p, &g->insn[k], a) & HPC_OUT))
+                continue;
             return hpc_fail(HPC_E_ARG, "%s writes %%%d (%s), which is lent and only read",
                             hpc_insn_where(where, e->p, s, k), v, name_of(e, v));
         }

@@ -19,8 +19,8 @@ extern "C" {
 
 typedef struct hpc_exec hpc_exec;
 
-/* State in memory of the caller, who keeps it for the life of the executor. It is read in place, and
- * written only if `writable`. */
+/* State in memory of the caller, who keeps it for the life of the executor. It is read in place,
+ * and written only if `writable`. */
 typedef struct hpc_lent {
     hpc_value state;
     const void *data; /* aligned to HPC_ALIGN; plain values to 32 */
