@@ -133,7 +133,7 @@ hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
 }
 
 /* The same shape and layout as the parameter. */
-static hpc_value state_like(update *u, const char *prefix, const target *t)
+hpc_value update_like(update *u, const char *prefix, const target *t)
 {
     hpc_type type = u->p->value[t->param].type;
     type.dtype = (uint8_t)real_of(u, t->param);
@@ -204,7 +204,7 @@ static hpc_adamw_attr adam_of(const update *u, double decay)
 
 void update_adamw(update *u, const target *t)
 {
-    hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+    hpc_value m = update_like(u, "adam.m", t), v = update_like(u, "adam.v", t);
     hpc_adamw(u->p, t->param, m, v, t->half, t->grad, u->io->lr, u->io->model.step, u->clip,
               adam_of(u, t->decay));
 }
@@ -212,7 +212,7 @@ void update_adamw(update *u, const target *t)
 /* mom = momentum mom + clip grad. */
 static hpc_value sgd_momentum(update *u, const target *t)
 {
-    hpc_value mom = state_like(u, "sgd.mom", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    hpc_value mom = update_like(u, "sgd.mom", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
     return hpc_combine(u->p, mom, mom, t->grad, s,
                        (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
 }
@@ -227,7 +227,7 @@ void update_sgd(update *u, const target *t)
 static hpc_value graft_direction(update *u, const target *t)
 {
     if (u->o->graft == HPC_GRAFT_ADAM) {
-        hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+        hpc_value m = update_like(u, "adam.m", t), v = update_like(u, "adam.v", t);
         return hpc_adam(u->p, HPC_NEW, m, v, t->grad, HPC_NONE, u->io->model.step, u->clip,
                         adam_of(u, 0));
     }
@@ -236,7 +236,7 @@ static hpc_value graft_direction(update *u, const target *t)
 
 hpc_value momentum_of(update *u, const target *t, hpc_value x)
 {
-    hpc_value m = state_like(u, "precondition.m", t);
+    hpc_value m = update_like(u, "precondition.m", t);
     return blend(u, m, u->o->beta1, m, 1 - u->o->beta1, x);
 }
 
@@ -276,7 +276,7 @@ static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
 
 hpc_value muon_momentum(update *u, const target *t, bool keep)
 {
-    hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    hpc_value mom = update_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
     hpc_value x = hpc_combine(u->p, keep ? mom : HPC_NEW, mom, t->grad, s,
                               (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
     return update_dense(u, t, x);

@@ -2,8 +2,7 @@
  * train.h: one training step as a program, optimizers, learning rates and batches.
  *
  * A step has the segments forward, backward (which accumulates gradients), norm, refresh (of
- * preconditioners) and update. An optimizer is a sequence of the same ops as the model. Nothing
- * here prints. Metrics and event files are in metrics.h; trainers and runs in run.h.
+ * preconditioners) and update. Nothing here prints. Metrics are in metrics.h; runs in run.h.
  */
 #ifndef HPC_TRAIN_H
 #define HPC_TRAIN_H
@@ -159,6 +158,7 @@ typedef struct hpc_step_options {
     int coord[HPC_AXIS_N];  /* coordinate of the rank, for its part of the masks */
     int gradients;          /* hpc_gradients */
     bool repeat_joined;     /* recomputation repeats collectives (hpc_recompute_options) */
+    bool adama;             /* ADAMW: add each gradient to the moments at once (train/adama.c) */
 } hpc_step_options;
 typedef struct hpc_step_half { /* second part of overdecomposed rows */
     hpc_model_io model;
@@ -182,6 +182,7 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
+    hpc_value moments_keep; /* adama: [2], factors of m and v as a gradient is added; or HPC_NONE */
     hpc_stage_options stage; /* of a pipeline; chunks 0: none */
     int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
@@ -197,8 +198,7 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
 
-/* ---- temperature of gates ---------------------------------------------------------------------
- */
+/* ---- temperature of gates -------------------------------------------------------------------- */
 /* From dense to sparse: the temperature falls from `from` to `to` over `steps` steps. A token goes
  * to all experts with a score above `threshold`; from step `hard` on (0: never), and in validation,
  * to the best one alone. */

@@ -39,9 +39,38 @@ static int check_experts(const hpc_trainer_options *o)
     return HPC_OK;
 }
 
+/* Gradients that are added to the moments at once cannot be gathered, rounded or halved before. */
+static int check_adama(const hpc_trainer_options *o)
+{
+    if (!o->step.adama) return HPC_OK;
+    if (o->optimizer.kind != HPC_OPT_ADAMW)
+        return hpc_fail(HPC_E_ARG,
+                        "adama: %s has no moments that gradients could be added to; use "
+                        "optimizer=adamw",
+                        hpc_optimizer_names[o->optimizer.kind]);
+    if (o->masks)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: a pruned model keeps sums of its few gradients; train it without "
+                        "adama");
+    if (o->grid && o->model.tied && hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE] > 1)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: the first and the last stage of pipe=%d complete the gradient of a "
+                        "tied table together; use tied=false or another axis",
+                        hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE]);
+    if (o->parallel.halves)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: overdecompose would count each part of a microbatch as a "
+                        "microbatch; use one of them");
+    if (o->step.gradients == HPC_GRADIENTS_BF16)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: ranks sum moments, not gradients=bf16; use gradients=auto");
+    return HPC_OK;
+}
+
 int trainer_check(const hpc_trainer_options *o)
 {
     int rc = check_experts(o);
+    if (rc >= 0) rc = check_adama(o);
     if (rc < 0) return rc;
     if (o->length < 2 || o->rows < 1 || o->accumulate < 1 || o->documents < 1)
         return hpc_fail(HPC_E_ARG,
@@ -53,4 +82,11 @@ int trainer_check(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_SHAPE, "length=%lld is more than the model's positions=%lld",
                         (long long)o->length, (long long)o->model.positions);
     return check_head(o);
+}
+
+int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
+{
+    if (step <= steps) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s is at step %lld, but steps=%lld: raise steps", out,
+                    (long long)step, (long long)steps);
 }

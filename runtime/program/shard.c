@@ -77,11 +77,12 @@ static bool is_input(const sharder *w, const hpc_insn *i, int k)
 }
 
 /* Partial sums in state are those of gradients: they are brought to the layout that they settle in
- * before anything else is made of them. */
+ * before anything else is made of them. State updated in place stays partial. */
 static bool settles(const sharder *w, const hpc_insn *i, int k, int axis)
 {
     const hpc_value_info *v = &w->p->value[i->operand[k]];
-    return v->kind == HPC_VALUE_STATE && v->type.layout[axis] == HPC_PARTIAL;
+    return v->kind == HPC_VALUE_STATE && v->type.layout[axis] == HPC_PARTIAL &&
+           !(hpc_insn_role(w->p, i, k) & HPC_OUT);
 }
 
 /* An input's layout, as it will be before this instruction asks for more. */

@@ -37,6 +37,7 @@ typedef struct hpc_cuda_launchers {
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
+    hpc_cuda_launcher *adam_add, *adam_step;
     hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;
     hpc_cuda_launcher *grouped, *grouped_mma, *grouped_bytes, *gate, *gate_grad, *dispatch, *eigh;
     hpc_cuda_launcher *graph_reduce, *graph_edge, *graph_softmax, *graph_softmax_grad, *graph_scale,

@@ -1,7 +1,8 @@
 /*
  * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The two parts of an
- * update: adam, apply. Second-order methods on batches of small matrices: combine, map, below,
- * tile, bundle, eigh. Trained elements of a pruned model: pick, spread.
+ * update: adam, apply. Its accumulation: adam_add, adam_step. Second-order methods on batches of
+ * small matrices: combine, map, below, tile, bundle, eigh. Trained elements of a pruned model:
+ * pick, spread.
  *
  * Include kernel.h, which has the rules for all kernels.
  */
@@ -45,6 +46,22 @@ typedef struct hpc_apply_args {
     hpc_tensor param, half, dir, lr, by;
     hpc_apply_attr attr;
 } hpc_apply_args;
+
+/* m = keep[0] m + (1 - beta1) g, v = keep[1] v + (1 - beta2) g^2, g = clip grad (clip: optional
+ * scalar). keep [2], f32 (f64): the betas for the first gradient of a step, and 1 for the others.
+ * y = grad^2, without clip. With the betas, m and v are adamw's bits. All f32 (f64) but grad.
+ * y INPLACE grad. */
+typedef struct hpc_adam_add_attr { double beta1, beta2; } hpc_adam_add_attr;
+typedef struct hpc_adam_add_args {
+    hpc_tensor y, m, v, grad, keep, clip;
+    hpc_adam_add_attr attr;
+} hpc_adam_add_args;
+/* AdamW's update of param from m and v, which adam_add has computed: adamw's bits. step (i32)
+ * counts from 1; half (optional): a bf16 copy of the new param. All f32 (f64) but half. */
+typedef struct hpc_adam_step_args {
+    hpc_tensor param, half, m, v, lr, step;
+    hpc_adamw_attr attr;
+} hpc_adam_step_args;
 
 /* y = a0 s0 I + a1 s1 x1 + a2 s2 x2, or x2^T if trans, for matrices [m,n] or batches [batch,m,n].
  * They are square unless a0 is 0; if a0 is 0 and trans is false, tensors of any shape.

@@ -84,6 +84,7 @@ struct hpc_exec {
     int slots, workers;
     bool host;
     hpc_placement place;
+    bool *writable;               /* by value: lent to be written */
     const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: the arenas of all slots, contiguous */
     size_t worker_bytes;          /* for each worker, after two regions of: */
@@ -103,7 +104,7 @@ struct hpc_exec {
     int issuing_n;
     hpc_event *event;
     int64_t event_n, event_cap;
-    int64_t exposed_ns, idle_ns;
+    int64_t exposed_ns, idle_ns[HPC_PHASE_N];
     int *microbatch; /* by slot */
     stage stage[STAGE_N];
     timing *timed; /* since the last fence; NULL: no profile, or one by the clock */
