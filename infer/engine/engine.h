@@ -38,6 +38,7 @@ typedef struct hpc_engine_options {
                                 * take rows of a step and change no result */
     /* The open files of the model, which must outlive the engine; NULL: the engine opens them. */
     const hpc_model_files *files;
+    const char *library; /* as in hpc_device_options */
 } hpc_engine_options;
 
 /* HPC_E_UNSUPPORTED: the model does not generate text, such as one with a classification head. */

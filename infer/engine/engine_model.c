@@ -183,7 +183,8 @@ out:
 
 int engine_model_open(engine_model *m, const hpc_engine_options *o)
 {
-    const hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = o->threads};
+    const hpc_device_options device = {
+        .backend = o->backend, .isa = o->isa, .threads = o->threads, .library = o->library};
     int rc;
 
     TRY(open_files(m, o));

@@ -1,20 +1,10 @@
 /*
- * choose.c: devices by name: the form that users write, and the list of those that this machine
- * has.
+ * choose.c: devices by name: the form that users write.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/device/priv.h"
-
-/* Backends that users may ask for, and that this build does not have. */
-static const struct {
-    const char *name, *why;
-} absent[] = {
-    {"cuda", "not available yet, because kernels for attention, losses and block formats are "
-             "missing; use cpu"},
-};
-enum { ABSENT_N = sizeof absent / sizeof *absent };
 
 static int fail_unknown(const char *text)
 {
@@ -28,14 +18,10 @@ static int fail_unknown(const char *text)
 static int find_name(const char **out, const char *text, size_t n)
 {
     const hpc_backend *b = hpc_backend_named(text, n);
-    if (b) return *out = b->name, HPC_OK;
-    for (int k = 0; k < ABSENT_N; k++)
-        if (strlen(absent[k].name) == n && strncmp(absent[k].name, text, n) == 0)
-            return hpc_fail(HPC_E_UNSUPPORTED, "device %s: %s", text, absent[k].why);
-    return fail_unknown(text);
+    return b ? (*out = b->name, HPC_OK) : fail_unknown(text);
 }
 
-int hpc_device_choose(hpc_device_options *out, const char *text)
+int hpc_device_read(hpc_device_options *out, const char *text)
 {
     const char *colon = strchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
@@ -50,16 +36,4 @@ int hpc_device_choose(hpc_device_options *out, const char *text)
     out->index = (int)index;
 out:
     return rc;
-}
-
-int hpc_device_list(hpc_device_entry *out, int most)
-{
-    int n = hpc_device_entries(out, most);
-    for (int k = 0; k < ABSENT_N && n < most; k++) {
-        hpc_device_entry *e = &out[n++];
-        *e = (hpc_device_entry){.usable = false};
-        snprintf(e->name, sizeof e->name, "%s", absent[k].name);
-        snprintf(e->about, sizeof e->about, "%s", absent[k].why);
-    }
-    return n;
 }

@@ -11,16 +11,15 @@ typedef struct hpc_allocation {
     size_t bytes;
 } hpc_allocation;
 
-static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock};
-enum { BACKEND_N = sizeof backends / sizeof backends[0] };
-/* These lack ops, so that users cannot choose them: only a library opens them. */
-static const hpc_backend *const libraries[] = {&hpc_backend_cuda, &hpc_backend_cuda_shim};
-enum { LIBRARY_N = sizeof libraries / sizeof libraries[0] };
+/* Listed ones first. The shim is for tests: its name opens it, and no list has it. */
+static const hpc_backend *const backends[] = {&hpc_backend_cpu, &hpc_backend_mock,
+                                              &hpc_backend_cuda, &hpc_backend_cuda_shim};
+enum { BACKEND_N = sizeof backends / sizeof backends[0], LISTED_N = BACKEND_N - 1 };
 
 const char *const *hpc_device_backends(void)
 {
-    static const char *const names[] = {"cpu", "mock", NULL};
-    _Static_assert(sizeof names / sizeof names[0] == BACKEND_N + 1, "one name for each backend");
+    static const char *const names[] = {"cpu", "mock", "cuda", NULL};
+    _Static_assert(sizeof names / sizeof names[0] == LISTED_N + 1, "one name for each backend");
     return names;
 }
 
@@ -42,10 +41,10 @@ static int entries_of(const hpc_backend *b, hpc_device_entry *out, int most)
     return 1;
 }
 
-int hpc_device_entries(hpc_device_entry *out, int most)
+int hpc_device_list(hpc_device_entry *out, int most)
 {
     int n = 0;
-    for (int k = 0; k < BACKEND_N; k++) n += entries_of(backends[k], out + n, most - n);
+    for (int k = 0; k < LISTED_N; k++) n += entries_of(backends[k], out + n, most - n);
     return n;
 }
 
@@ -54,20 +53,31 @@ static int check_index(const hpc_backend *b, int index)
 {
     enum { MOST = 64 };
     hpc_device_entry all[MOST];
-    int n = index > 0 ? entries_of(b, all, MOST) : 1;
+    int n = index > 0 && !b->check ? entries_of(b, all, MOST) : index + 1;
     if (index < n) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "there is no device %s:%d; %s has %d", b->name, index, b->name, n);
 }
 
+/* What hpc_device_choose checks is checked by opening. */
 static int choose(const hpc_backend **out, hpc_device_options *o)
 {
-    int rc = HPC_OK;
-    for (int k = 0; o->library && o->backend && k < LIBRARY_N; k++)
-        if (strcmp(libraries[k]->name, o->backend) == 0) return *out = libraries[k], HPC_OK;
-    TRY(hpc_device_choose(o, o->backend ? o->backend : "cpu"));
-    if (o->library) TRY(hpc_fail(HPC_E_ARG, "backend '%s' has no library", o->backend));
+    int rc;
+    TRY(hpc_device_read(o, o->backend ? o->backend : "cpu"));
     *out = hpc_backend_named(o->backend, strlen(o->backend));
+    if (o->library && !(*out)->check)
+        TRY(hpc_fail(HPC_E_ARG, "backend '%s' has no library", o->backend));
     TRY(check_index(*out, o->index));
+out:
+    return rc;
+}
+
+int hpc_device_choose(hpc_device_options *out, const char *text)
+{
+    const hpc_backend *b;
+    int rc;
+    TRY(hpc_device_read(out, text));
+    b = hpc_backend_named(out->backend, strlen(out->backend));
+    if (b->check) TRY(b->check(out));
 out:
     return rc;
 }

@@ -17,9 +17,10 @@ extern const hpc_backend hpc_backend_mock;                        /* mock/ */
 extern const hpc_backend hpc_backend_cuda, hpc_backend_cuda_shim; /* cuda/backend.c */
 extern const hpc_kernels hpc_ref_kernels; /* ref/table.c: everything in double */
 
-/* open.c: the backend with a name of n characters, or NULL; the devices of all backends. */
+/* open.c: the backend with a name of n characters, or NULL. */
 const hpc_backend *hpc_backend_named(const char *text, size_t n);
-int hpc_device_entries(hpc_device_entry *out, int most);
+/* choose.c: hpc_device_choose without the check of the machine. */
+int hpc_device_read(hpc_device_options *out, const char *text);
 
 /* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */

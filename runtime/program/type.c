@@ -74,7 +74,9 @@ static void append_layout(char *out, size_t size, const hpc_type *t)
             snprintf(where, sizeof where, ":at %d", hpc_layout_at(t->layout[a]));
         if (t->layout[a] > 0)
             snprintf(where, sizeof where, ":%d%s", hpc_layout_dim(t->layout[a]),
-                     hpc_layout_inner(t->layout[a]) ? " inner" : "");
+                     hpc_layout_inner(t->layout[a]) ? " inner"
+                     : hpc_layout_own(t->layout[a]) ? " own"
+                                                    : "");
         append(out, size, where);
         open = true;
     }

@@ -237,7 +237,7 @@ static void info_reports(void **state)
     hpc_json *root = NULL;
     const char *text = NULL;
     wants("info", 0);
-    hpc_test_says_row(o.out, "\ndevice cuda no: not available yet");
+    hpc_test_says_row(o.out, "\ndevice cuda ");
     hpc_test_says_row(o.out, "\ndevice mock:1 yes: ");
     wants("info --json", 0);
     assert_int_equal(hpc_json_parse(&root, o.out, strlen(o.out), "stdout"), 0);

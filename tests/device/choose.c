@@ -33,7 +33,7 @@ static void errors_say_what_to_do(void **state)
         const char *text;
         int code;
         const char *part;
-    } bad[] = {{"gpu", HPC_E_UNSUPPORTED, "unknown device 'gpu'; this build has cpu, mock"},
+    } bad[] = {{"gpu", HPC_E_UNSUPPORTED, "unknown device 'gpu'; this build has cpu, mock, cuda"},
                {"", HPC_E_UNSUPPORTED, "unknown device ''"},
                {"mocking", HPC_E_UNSUPPORTED, "unknown device 'mocking'"},
                {"mock:", HPC_E_ARG, "device 'mock:': write a number"},

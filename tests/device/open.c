@@ -73,9 +73,10 @@ static void refusals(void **state)
     (void)state;
     assert_string_equal(hpc_device_backends()[0], "cpu");
     assert_string_equal(hpc_device_backends()[1], "mock");
-    assert_null(hpc_device_backends()[2]);
+    assert_string_equal(hpc_device_backends()[2], "cuda");
+    assert_null(hpc_device_backends()[3]);
     refused(&(hpc_device_options){.backend = "cuda"}, HPC_E_UNSUPPORTED,
-            "device cuda: not available yet");
+            "hpccoder-cuda.so is missing: install the CUDA toolkit and rebuild");
     refused(&(hpc_device_options){.backend = "cuda", .library = "absent.so"}, HPC_E_UNSUPPORTED,
             "hpccoder-cuda.so is missing: install the CUDA toolkit and rebuild");
     refused(&(hpc_device_options){.backend = "cpu", .library = "absent.so"}, HPC_E_ARG,

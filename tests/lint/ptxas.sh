@@ -16,7 +16,13 @@ found=$(awk '
         match($0, /sm_[0-9a-z]+/); arch = substr($0, RSTART, RLENGTH)
         name = $0; sub(/.*entry function .*simt_entryI/, "", name); sub(/EEv.*/, "", name)
         gsub(/N[0-9]+_GLOBAL__N__[0-9a-f]+_[0-9]+_[a-z_]+_cu_[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]/, "", name)
+        size = ""
+        if (match(name, /ILi[0-9]+/)) { # a template argument
+            size = "." substr(name, RSTART + 3, RLENGTH - 3)
+            sub(/ILi[0-9]+/, "", name)
+        }
         gsub(/[0-9]+/, " ", name); gsub(/E|I/, "", name); sub(/^ +/, "", name); gsub(/ +/, ".", name)
+        name = name size
     }
     /bytes spill stores/ { split($0, part, ","); spill = part[2] + part[3] }
     /: Used [0-9]+ registers/ {

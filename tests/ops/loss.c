@@ -161,6 +161,27 @@ static void parts_of_words(void **state)
     }
 }
 
+/* More rows than a device keeps logits of at once; the last chunk is partly live. */
+static void many_rows(void **state)
+{
+    enum { ROWS = 2100, LIVE = 2060, WIDE = 8, WORDS = 24 };
+    static int32_t target[ROWS];
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "head_loss_grad of many rows");
+    operands o = {.rows = hpc_test_indices(&c, hpc_type_of(HPC_I32, 0, NULL), (int32_t[]){LIVE})};
+    for (int t = 0; t < ROWS; t++) target[t] = t % 7 == 3 ? -1 : t * 5 % WORDS;
+    o.target = hpc_test_indices(&c, by_rows(test_type(HPC_I32, ROWS), &o), target);
+    hpc_value x = hpc_test_input(&c, by_rows(test_type(HPC_F32, ROWS, WIDE), &o), 1);
+    hpc_value w = hpc_test_input(&c, test_type(HPC_F32, WORDS, WIDE), 0.3);
+    hpc_value dloss = hpc_test_input(&c, by_rows(test_type(HPC_F32, ROWS), &o), 1);
+    hpc_value operand[] = {HPC_NEW, HPC_NEW, HPC_NEW, dloss, HPC_NONE, x, w, o.target};
+    hpc_emit(c.p, &hpc_op_head_loss_grad, operand, &(hpc_head_attr){0});
+    c.terms = ROWS;
+    c.exponent = 18;
+    for (int k = 0; k < 3; k++) hpc_test_want(&c, operand[k], HPC_TEST_CURVED);
+    hpc_test_case_check(&c);
+}
+
 static void pieces_of_softmax(void **state)
 {
     for (int kind = HPC_SOFT_EXP; kind <= HPC_SOFT_LESS; kind++)
@@ -191,6 +212,7 @@ int main(void)
         cmocka_unit_test(losses),
         cmocka_unit_test(gradients),
         cmocka_unit_test(parts_of_words),
+        cmocka_unit_test(many_rows),
         cmocka_unit_test(pieces_of_softmax),
         cmocka_unit_test(hpc_test_bench_covers),
     };

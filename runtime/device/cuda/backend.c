@@ -3,6 +3,7 @@
  * (cuda.h).
  */
 #include <dlfcn.h>
+#include <stdio.h>
 
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/priv.h"
@@ -71,14 +72,69 @@ out:
     return rc;
 }
 
+static int describe(hpc_cuda_about *about, const hpc_device_options *o, const char *name,
+                    const char *package)
+{
+    const hpc_cuda_library *library;
+    char why[HPC_CUDA_TEXT] = "";
+    int rc;
+    TRY(find_library(&library, o->library, name, package));
+    if (library->describe(about, o->index, o->isa, why) != 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s", why));
+out:
+    return rc;
+}
+
+#define CUDA_OBJECT "hpccoder-cuda.so", "the CUDA toolkit"
+#define SHIM_OBJECT "hpccoder-cuda-shim.so", "g++"
+
 static int cuda_open(hpc_device **out, const hpc_device_options *o)
 {
-    return open_backend(out, o, &hpc_backend_cuda, "hpccoder-cuda.so", "the CUDA toolkit");
+    return open_backend(out, o, &hpc_backend_cuda, CUDA_OBJECT);
 }
 
 static int shim_open(hpc_device **out, const hpc_device_options *o)
 {
-    return open_backend(out, o, &hpc_backend_cuda_shim, "hpccoder-cuda-shim.so", "g++");
+    return open_backend(out, o, &hpc_backend_cuda_shim, SHIM_OBJECT);
+}
+
+static int cuda_check(const hpc_device_options *o)
+{
+    hpc_cuda_about about;
+    return describe(&about, o, CUDA_OBJECT) < 0 ? hpc_error_where("device cuda:%d", o->index)
+                                                : HPC_OK;
+}
+
+static int shim_check(const hpc_device_options *o)
+{
+    hpc_cuda_about about;
+    return describe(&about, o, SHIM_OBJECT) < 0 ? hpc_error_where("device cuda-shim") : HPC_OK;
+}
+
+static void describe_entry(hpc_device_entry *e, int index, const hpc_cuda_about *about)
+{
+    *e = (hpc_device_entry){.usable = true};
+    snprintf(e->name, sizeof e->name, index ? "cuda:%d" : "cuda", index);
+    snprintf(e->about, sizeof e->about, "%s, %s, %.0f GiB, CUDA %d.%d", about->name,
+             about->architecture, (double)about->memory_bytes / (1 << 30), about->driver / 1000,
+             about->driver % 1000 / 10);
+}
+
+/* Ends at the first that is not usable, which is listed only if it is the first of all. */
+static int cuda_list(hpc_device_entry *out, int most)
+{
+    int n = 0;
+    for (; n < most; n++) {
+        hpc_cuda_about about;
+        if (describe(&about, &(hpc_device_options){.index = n}, CUDA_OBJECT) < 0) break;
+        describe_entry(&out[n], n, &about);
+    }
+    if (n == 0 && most > 0) {
+        out[n] = (hpc_device_entry){.name = "cuda"};
+        snprintf(out[n++].about, sizeof out->about, "%.200s", hpc_error_get()->text);
+    }
+    hpc_error_clear();
+    return n;
 }
 
 /* ---- memory and queues --------------------------------------------------------------------------
@@ -225,6 +281,8 @@ const hpc_backend hpc_backend_cuda = {
     .host_release = cuda_host_release,
     .layout = cuda_layout,
     .stream = cuda_stream,
+    .list = cuda_list,
+    .check = cuda_check,
 };
 
 const hpc_backend hpc_backend_cuda_shim = {
@@ -245,4 +303,5 @@ const hpc_backend hpc_backend_cuda_shim = {
     .host_alloc = cuda_host_alloc,
     .host_release = cuda_host_release,
     .layout = cuda_layout,
+    .check = shim_check,
 };

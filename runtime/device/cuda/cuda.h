@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-enum { HPC_CUDA_VERSION = 1, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_VERSION = 2, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_HEAD_MOST = 256 }; /* elements of a head of attention */
 
 struct hpc_cuda_library;
 
@@ -36,19 +37,26 @@ typedef struct hpc_cuda_launchers {
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
+    hpc_cuda_launcher *adam_add, *adam_step;
     hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;
     hpc_cuda_launcher *grouped, *grouped_mma, *grouped_bytes, *gate, *gate_grad, *dispatch, *eigh;
     hpc_cuda_launcher *graph_reduce, *graph_edge, *graph_softmax, *graph_softmax_grad, *graph_scale,
         *graph_merge;
+    hpc_cuda_launcher *attention, *attention_mma, *attention_grad, *attention_grad_mma;
+    hpc_cuda_launcher *head_loss, *head_loss_grad;
 } hpc_cuda_launchers;
 
 typedef struct hpc_cuda_about {
     char architecture[32]; /* "sm_90"; of the shim, its schedule */
     size_t memory_bytes;   /* of the device, or 0 */
+    char name[64];         /* as its vendor calls it */
+    int driver;            /* CUDA version that the driver supports, as 13000 */
 } hpc_cuda_about;
 
 typedef struct hpc_cuda_library {
     int version;
+    /* Can a device be opened? Starts nothing. */
+    int (*describe)(hpc_cuda_about *about, int device, const char *isa, char *why);
     /* device: its number. isa: the shim's schedule; NULL otherwise. */
     int (*open)(void **self, int device, const char *isa, hpc_cuda_about *about, char *why);
     void (*close)(void *self);
@@ -82,6 +90,32 @@ static inline int64_t hpc_cuda_chunk(int64_t n)
 static inline size_t hpc_cuda_rounded(int64_t n)
 {
     return (size_t)n + (size_t)(n / 32) * (sizeof(float) + sizeof(int32_t));
+}
+
+/* The workspace of head_loss and its gradient: f32 logits of a chunk of rows, their gradient in
+ * bf16 (0 bytes: in place of the logits), and the live rows of every chunk. */
+typedef struct hpc_cuda_head {
+    int64_t chunk, chunks;           /* rows of a chunk; how many */
+    size_t grad_at, count_at, bytes; /* offsets; the size */
+} hpc_cuda_head;
+enum { HPC_CUDA_HEAD_ROWS = 2048, HPC_CUDA_HEAD_ALIGN = 256 };
+#define HPC_CUDA_HEAD_BYTES ((int64_t)256 << 20) /* of logits, unless 128 rows have more */
+
+static inline hpc_cuda_head hpc_cuda_head_of(int64_t rows, int64_t vocabulary, bool bf16_grad)
+{
+    const int64_t least = 128, fit = HPC_CUDA_HEAD_BYTES / 4 / (vocabulary > 0 ? vocabulary : 1);
+    const size_t mask = HPC_CUDA_HEAD_ALIGN - 1;
+    hpc_cuda_head h;
+    h.chunk = fit / least * least;
+    h.chunk = h.chunk < least ? least : h.chunk;
+    h.chunk = h.chunk > HPC_CUDA_HEAD_ROWS ? (int64_t)HPC_CUDA_HEAD_ROWS : h.chunk;
+    h.chunk = h.chunk > rows ? rows : h.chunk;
+    h.chunks = h.chunk > 0 ? (rows + h.chunk - 1) / h.chunk : 0;
+    const size_t logits = (size_t)(h.chunk * vocabulary);
+    h.grad_at = bf16_grad ? (logits * 4 + mask) & ~mask : 0;
+    h.count_at = (h.grad_at + logits * (bf16_grad ? 2 : 4) + mask) & ~mask;
+    h.bytes = h.count_at + (size_t)h.chunks * 4;
+    return h;
 }
 
 #define HPC_CUDA_SYMBOL "hpc_cuda_library_table"

@@ -84,12 +84,22 @@ int prepare(device *d, char *why)
     return 0;
 }
 
-int open_device(void **self, int number, const char *, hpc_cuda_about *about, char *why)
+int describe_device(hpc_cuda_about *about, int number, const char *, char *why)
 {
     cudaDeviceProp p;
     if (find_device(number, why) != 0) return 1;
     CHECK(cudaGetDeviceProperties(&p, number), "asking for the properties of a GPU");
     if (check_architecture(&p, why) != 0) return 1;
+    snprintf(about->architecture, sizeof about->architecture, "sm_%d%d", p.major, p.minor);
+    snprintf(about->name, sizeof about->name, "%s", p.name);
+    about->memory_bytes = p.totalGlobalMem;
+    (void)cudaDriverGetVersion(&about->driver);
+    return 0;
+}
+
+int open_device(void **self, int number, const char *isa, hpc_cuda_about *about, char *why)
+{
+    if (describe_device(about, number, isa, why) != 0) return 1;
     CHECK(cudaSetDevice(number), "choosing a GPU");
     device *d = new (std::nothrow) device();
     if (!d) return failed(why, "opening a GPU", cudaErrorMemoryAllocation);
@@ -98,8 +108,6 @@ int open_device(void **self, int number, const char *, hpc_cuda_about *about, ch
         close_device(d);
         return 1;
     }
-    snprintf(about->architecture, sizeof about->architecture, "sm_%d%d", p.major, p.minor);
-    about->memory_bytes = p.totalGlobalMem;
     *self = d;
     return 0;
 }
@@ -216,6 +224,6 @@ int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape sh
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, open_device,  close_device, alloc_memory,      release_memory, copy_memory,
-    record_event,     wait_event,   sync_event,   elapsed_time,      fill_memory,    alloc_host,
-    release_host,     fence_queues, stream_of,    HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, describe_device,   open_device, close_device, alloc_memory, release_memory,
+    copy_memory,      record_event,      wait_event,  sync_event,   elapsed_time, fill_memory,
+    alloc_host,       release_host,      fence_queues, stream_of,   HPC_CUDA_LAUNCHERS};

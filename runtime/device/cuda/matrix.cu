@@ -66,10 +66,10 @@ struct tile {
     SIMT_DEVICE void four(int64_t r, int64_t c, int64_t i, int count) const
     {
         const hpc_tensor &blocks = g.attr.inverse ? g.x : g.y, &whole = g.attr.inverse ? g.y : g.x;
-        const int64_t rows = blocks.extent[1], cols = blocks.extent[2],
-                      across = whole.extent[1] / cols;
+        const int64_t rows = blocks.extent[1], cols = blocks.extent[2];
+        const int64_t width = whole.extent[whole.rank - 1], across = width / cols;
         const int64_t block = r / rows, row = block / across * rows + r % rows;
-        const int64_t at = row * whole.extent[1] + block % across * cols + c;
+        const int64_t at = row * width + block % across * cols + c;
         if (g.attr.inverse)
             store4(g.y, at, count, load4(g.x, i, count));
         else

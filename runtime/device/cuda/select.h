@@ -57,6 +57,8 @@ static inline const hpc_cuda_launchers *of(const hpc_launch *l)
 int cuda_sgd(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int cuda_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a);
 int cuda_adam(hpc_plan *p, int workers, const hpc_adam_args *a);
+int cuda_adam_add(hpc_plan *p, int workers, const hpc_adam_add_args *a);
+int cuda_adam_step(hpc_plan *p, int workers, const hpc_adam_step_args *a);
 int cuda_apply(hpc_plan *p, int workers, const hpc_apply_args *a);
 int cuda_below(hpc_plan *p, int workers, const hpc_below_args *a);
 int cuda_combine(hpc_plan *p, int workers, const hpc_combine_args *a);

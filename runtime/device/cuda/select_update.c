@@ -58,6 +58,42 @@ int cuda_adam(hpc_plan *p, int workers, const hpc_adam_args *a)
                               {0}});
 }
 
+static int adam_add_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->adam_add, args);
+}
+
+int cuda_adam_add(hpc_plan *p, int workers, const hpc_adam_add_args *a)
+{
+    (void)workers;
+    return accept(p, adam_add_run, "adam_add_cuda",
+                  (operand[]){{&a->y, "y", F32},
+                              {&a->m, "m", F32},
+                              {&a->v, "v", F32},
+                              {&a->grad, "grad", REAL},
+                              {&a->keep, "keep", F32},
+                              {&a->clip, "clip", F32},
+                              {0}});
+}
+
+static int adam_step_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->adam_step, args);
+}
+
+int cuda_adam_step(hpc_plan *p, int workers, const hpc_adam_step_args *a)
+{
+    (void)workers;
+    return accept(p, adam_step_run, "adam_step_cuda",
+                  (operand[]){{&a->param, "param", F32},
+                              {&a->half, "half", REAL},
+                              {&a->m, "m", F32},
+                              {&a->v, "v", F32},
+                              {&a->lr, "lr", F32},
+                              {&a->step, "step", INDEX},
+                              {0}});
+}
+
 static int apply_run(const hpc_launch *l, const void *args)
 {
     return hpc_cuda_run(l, of(l)->apply, args);

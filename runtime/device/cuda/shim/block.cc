@@ -29,17 +29,18 @@ static shim_access now(const shim_block *b)
     return {b->running, t->barrier, t->collective};
 }
 
-/* Is access a ordered before what the running thread does now? */
-static bool is_ordered(const shim_block *b, const shim_access &a)
+/* Is access a ordered before b, of the running thread? */
+static inline bool is_ordered(const shim_access &a, const shim_access &b)
 {
-    const shim_thread *t = &b->thread[(size_t)b->running];
-    if (a.thread < 0 || a.thread == b->running || a.barrier < t->barrier) return true;
-    return a.thread / SIMT_WARP == b->running / SIMT_WARP && a.collective < t->collective;
+    if (a.thread < 0 || a.thread == b.thread || a.barrier < b.barrier) return true;
+    return a.thread / SIMT_WARP == b.thread / SIMT_WARP && a.collective < b.collective;
 }
 
-static bool is_inside(shim_block *b, int byte, int bytes)
+/* bytes: a power of two. */
+static inline bool is_inside(shim_block *b, int byte, int bytes)
 {
-    if (byte >= 0 && byte + bytes <= (int)b->memory.size() && byte % bytes == 0) return true;
+    if (byte >= 0 && byte + bytes <= (int)b->memory.size() && (byte & (bytes - 1)) == 0)
+        return true;
     broken(b, "bytes %d to %d of %d bytes of shared memory", byte, byte + bytes - 1,
            (int)b->memory.size());
     return false;
@@ -50,34 +51,34 @@ void hpc_shim_outside(shim_block *b, int index, int n)
     broken(b, "element %d of a shared array of %d", index, n);
 }
 
-static void check_read(shim_block *b, int byte)
+static inline void check_read(shim_block *b, int byte, const shim_access &access)
 {
-    shim_grain *s = &b->grain[(size_t)(byte / SHIM_GRAIN)];
+    shim_grain *s = &b->grain[(size_t)byte / SHIM_GRAIN];
     if (s->copier >= 0)
         broken(b, "reads shared byte %d before the copy by thread %d is waited for", byte,
                s->copier);
     else if (s->write.thread < 0)
         broken(b, "reads shared byte %d, which was never written", byte);
-    else if (!is_ordered(b, s->write))
+    else if (!is_ordered(s->write, access))
         broken(b, "reads shared byte %d, which thread %d wrote without a barrier between", byte,
                s->write.thread);
-    if (s->read.thread >= 0 && s->read.thread != b->running) s->other = s->read;
-    s->read = now(b);
+    if (s->read.thread >= 0 && s->read.thread != access.thread) s->other = s->read;
+    s->read = access;
 }
 
-static void check_write(shim_block *b, int byte)
+static inline void check_write(shim_block *b, int byte, const shim_access &access)
 {
-    shim_grain *s = &b->grain[(size_t)(byte / SHIM_GRAIN)];
-    const shim_access *rival = !is_ordered(b, s->write)   ? &s->write
-                               : !is_ordered(b, s->read)  ? &s->read
-                               : !is_ordered(b, s->other) ? &s->other
-                                                          : nullptr;
+    shim_grain *s = &b->grain[(size_t)byte / SHIM_GRAIN];
+    const shim_access *rival = !is_ordered(s->write, access)   ? &s->write
+                               : !is_ordered(s->read, access)  ? &s->read
+                               : !is_ordered(s->other, access) ? &s->other
+                                                               : nullptr;
     if (s->copier >= 0)
         broken(b, "writes shared byte %d while a copy by thread %d is in flight", byte, s->copier);
     else if (rival)
         broken(b, "writes shared byte %d, which thread %d %s without a barrier between", byte,
                rival->thread, rival == &s->write ? "wrote" : "read");
-    s->write = now(b);
+    s->write = access;
     s->read.thread = s->other.thread = -1;
 }
 
@@ -89,14 +90,16 @@ static unsigned char *refuge(shim_block *b)
 const void *hpc_shim_read(shim_block *b, int byte, int bytes)
 {
     if (!is_inside(b, byte, bytes)) return refuge(b);
-    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_read(b, byte + k);
+    const shim_access access = now(b);
+    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_read(b, byte + k, access);
     return b->memory.data() + byte;
 }
 
 void *hpc_shim_write(shim_block *b, int byte, int bytes)
 {
     if (!is_inside(b, byte, bytes)) return refuge(b);
-    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_write(b, byte + k);
+    const shim_access access = now(b);
+    for (int k = 0; k < bytes; k += SHIM_GRAIN) check_write(b, byte + k, access);
     return b->memory.data() + byte;
 }
 
@@ -109,8 +112,9 @@ void hpc_shim_copy(shim_block *b, int byte, const void *src)
     shim_thread *t = &b->thread[(size_t)b->running];
     if (!is_inside(b, byte, COPY_BYTES)) return;
     if ((uintptr_t)src % COPY_BYTES != 0) broken(b, "copies from an address that is not aligned");
+    const shim_access access = now(b);
     for (int k = 0; k < COPY_BYTES; k += SHIM_GRAIN) {
-        check_write(b, byte + k);
+        check_write(b, byte + k, access);
         b->grain[(size_t)((byte + k) / SHIM_GRAIN)].copier = b->running;
     }
     memset(b->memory.data() + byte, 0xff, COPY_BYTES);

@@ -47,18 +47,31 @@ static int fail(char *why, const char *format, const char *text)
     return 1;
 }
 
-static int shim_open(void **self, int, const char *isa, hpc_cuda_about *about, char *why)
+static int find_schedule(const char *isa)
 {
     int k = 0;
     while (isa && k < SHIM_SCHEDULES && strcmp(schedules[k], isa) != 0) k++;
+    return k;
+}
+
+static int shim_describe(hpc_cuda_about *about, int, const char *isa, char *why)
+{
+    const int k = find_schedule(isa);
     if (k == SHIM_SCHEDULES)
         return fail(why, "no schedule '%s': use ascending, descending or permuted", isa);
+    *about = hpc_cuda_about();
+    snprintf(about->architecture, sizeof about->architecture, "%s", schedules[k]);
+    snprintf(about->name, sizeof about->name, "the CPU, as threads of a GPU");
+    return 0;
+}
+
+static int shim_open(void **self, int device, const char *isa, hpc_cuda_about *about, char *why)
+{
+    if (shim_describe(about, device, isa, why) != 0) return 1;
     shim_device *d = new (std::nothrow) shim_device();
     if (!d) return fail(why, "%s", "out of memory");
-    d->schedule = (shim_schedule)k;
+    d->schedule = (shim_schedule)find_schedule(isa);
     d->seed = 1;
-    snprintf(about->architecture, sizeof about->architecture, "%s", schedules[k]);
-    about->memory_bytes = 0;
     *self = d;
     return 0;
 }
@@ -266,6 +279,6 @@ int hpc_shim_enqueue(const hpc_cuda_stream *s, const char *function, simt_shape 
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, shim_open,  shim_close,  shim_alloc,        shim_release, shim_copy,
-    shim_record,      shim_wait,  shim_sync,   shim_elapsed,      shim_fill,    shim_host_alloc,
-    shim_release,     shim_fence, shim_stream, HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, shim_describe, shim_open,  shim_close, shim_alloc,   shim_release,
+    shim_copy,        shim_record,   shim_wait,  shim_sync,  shim_elapsed, shim_fill,
+    shim_host_alloc,  shim_release,  shim_fence, shim_stream, HPC_CUDA_LAUNCHERS};
