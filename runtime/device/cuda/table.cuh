@@ -46,8 +46,9 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .reduce = hpc_cuda_reduce, .sgd = hpc_cuda_sgd, .adamw = hpc_cuda_adamw,                   \
         .adam = hpc_cuda_adam, .apply = hpc_cuda_apply, .below = hpc_cuda_below,                   \
         .combine = hpc_cuda_combine, .map = hpc_cuda_map, .tile = hpc_cuda_tile,                   \
-        .adam_add = hpc_cuda_adam_add, .adam_step = hpc_cuda_adam_step,                            \
-        .bundle = hpc_cuda_bundle, .matmul = hpc_cuda_matmul, .matmul_mma = hpc_cuda_matmul_mma,   \
+        .bundle = hpc_cuda_bundle, .adam_add = hpc_cuda_adam_add,                                  \
+        .adam_step = hpc_cuda_adam_step, .matmul = hpc_cuda_matmul,                                \
+        .matmul_mma = hpc_cuda_matmul_mma,                                                         \
         .matmul_i8 = hpc_cuda_matmul_i8, .matmul_bytes = hpc_cuda_matmul_bytes,                    \
         .pack = hpc_cuda_pack, .grouped = hpc_cuda_grouped,                                        \
         .grouped_mma = hpc_cuda_grouped_mma, .grouped_bytes = hpc_cuda_grouped_bytes,              \
