@@ -213,8 +213,8 @@ static const char *home_of(const hpc_op *op)
 static const struct {
     const char *file;
     int cases;
-} lacks[] = {{"product", 96}, {"eigh", 11},
-             {"index", 56},   {"point", 48},     {"graph", 99}, {"expert", 78}};
+} lacks[] = {{"product", 96}, {"eigh", 11},  {"index", 56},
+             {"point", 48},   {"graph", 99}, {"expert", 78}};
 
 static bool is_lacking_as_listed(const hpc_test_bench *b)
 {
