@@ -31,7 +31,7 @@ typedef struct train_options {
     int64_t experts, top_k, expert_every, expert_ffn, anneal_steps, hard_from;
     double capacity, balance_loss, z_loss, temperature, temperature_least, threshold;
     bool noisy_weights;
-    bool tied, lora_dense, from_sgd, resume, dry_run, json, quiet;
+    bool tied, lora_dense, from_sgd, adama, resume, dry_run, json, quiet;
 } train_options;
 
 /* One table in four files: each part continues with the next. */

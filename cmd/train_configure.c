@@ -195,6 +195,14 @@ static int check_together(const train_options *o)
     int kind = index_of(hpc_optimizer_names, o->optimizer);
     if (o->from_sgd && (kind == HPC_OPT_ADAMW || kind == HPC_OPT_MUON || kind == HPC_OPT_SOAP))
         return hpc_fail(HPC_E_ARG, "from-sgd: %s does not use the step size of sgd", o->optimizer);
+    if (o->adama && o->spike > 0)
+        return hpc_fail(HPC_E_ARG,
+                        "spike=%g: adama adds gradients to the moments before their "
+                        "norm is known, and cannot skip a step; use spike=0",
+                        o->spike);
+    if (o->adama && o->pruned.prune != -1)
+        return hpc_fail(HPC_E_ARG, "adama: a pruned model keeps sums of its few gradients; use "
+                                   "either prune or adama");
     return HPC_OK;
 }
 
@@ -257,6 +265,7 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;
+    r->step.adama = o->adama;
     hpc_cmd_train_expert_step(r, o, t->steps);
     r->traced = o->trace ? o->trace_steps : 0;
     r->parallel = parallel_of(&o->ranks);

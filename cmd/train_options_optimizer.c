@@ -207,6 +207,13 @@ const hpc_option hpc_cmd_train_optimizer_options[] = {
      .least = 0,
      .most = 0.999999,
      .help = "Lower bound of beta2 in a refresh: jorge and jorge-symmetric."},
+    {.name = "adama",
+     .kind = HPC_FLAG,
+     .offset = offsetof(train_options, adama),
+     .help = "With adamw: add each gradient to the moments when it is complete (AdamA), so "
+             "that gradients take the memory of the largest layer alone. With several microbatches "
+             "this is not Adam: the second moment sums squares of microbatches. --clip uses the "
+             "norm of the previous step."},
     {.name = "clip",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, clip),

@@ -91,6 +91,7 @@ static bool is_fixed(const char *name)
         "documents",
         "dtype",
         "optimizer",
+        "adama",
         "block",
         "seed",
         "normalize-beta",

@@ -156,11 +156,19 @@ hpc_value model_local_frequencies(hpc_program *p, const hpc_model_config *c)
     return hpc_program_state(p, "rope.local_freq", hpc_type_of(real, 1, &n), false);
 }
 
+/* Ranks sum it. Recomputed blocks of a mixture keep the sum, as they keep rows that were exchanged;
+ * other models save its memory. */
+static hpc_value joined(const model_emitter *m, hpc_value x)
+{
+    if (x >= 0) m->p->value[x].joined = m->c->experts > 0;
+    return x;
+}
+
 /* w x + bias, where ranks sum w x before adding bias; with sequence parallelism, into their shares
  * of the tokens. */
 static hpc_value product_apart(const model_emitter *m, int part, hpc_value x, bool leads_back)
 {
-    hpc_value y = product(m, part, x, HPC_NONE, HPC_NONE), bias = bias_of(m, part);
+    hpc_value y = joined(m, product(m, part, x, HPC_NONE, HPC_NONE)), bias = bias_of(m, part);
     if (leads_back) y = by_tokens(m, y);
     return bias < 0 ? y : hpc_binary(m->p, HPC_ADD, y, bias);
 }
@@ -265,15 +273,24 @@ static hpc_value mlp(const model_emitter *m, hpc_value h)
 
 /* ---- mixtures of experts -------------------------------------------------------------------- */
 
+/* Do rows go to the ranks that own their experts? */
+static bool exchanges(const model_emitter *m)
+{
+    return m->o && m->o->experts.row_ranks > 0;
+}
+
 /* Rows of all experts times their matrices. */
 static hpc_value grouped(const model_emitter *m, int part, hpc_value x, hpc_value start)
 {
     hpc_value w = matrix(m, part);
     hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
+    bool sums = splits(m, part == HPC_PART_EXPERT_DOWN ? HPC_AXIS_ROW : HPC_AXIS_COL);
     hpc_grouped_attr at = {.trans_b = true,
                            .halves = m->serve && weights == HPC_BF16,
-                           .int8 = hpc_dtype_get(weights)->quantised};
-    return hpc_grouped(m->p, HPC_NEW, x, w, start, at);
+                           .int8 = hpc_dtype_get(weights)->quantised,
+                           .owned = exchanges(m)};
+    hpc_value y = hpc_grouped(m->p, HPC_NEW, x, w, start, at);
+    return sums ? joined(m, y) : y;
 }
 
 /* The weights of the rows, as a column. */
@@ -281,7 +298,7 @@ static hpc_value row_weights(hpc_program *p, hpc_value weight, hpc_value slot)
 {
     if (weight < 0) return HPC_NONE;
     const int64_t *t = p->value[weight].type.extent;
-    return hpc_gather(p, hpc_view(p, weight, 3, (int64_t[]){t[0], t[1], 1}), slot);
+    return hpc_gather_own(p, hpc_view(p, weight, 3, (int64_t[]){t[0], t[1], 1}), slot);
 }
 
 /* The MLP that all tokens pass, times the sigmoid of a number of each. */
@@ -360,6 +377,20 @@ static int64_t capacity(const model_emitter *m, hpc_value h)
     return (int64_t)ceil(m->o->experts.capacity * mean);
 }
 
+/* The MLPs of rows that are sorted by expert, here or on the ranks of these experts. */
+static hpc_value expert_mlps(const model_emitter *m, hpc_value x, const hpc_dispatched *d)
+{
+    hpc_value start = d->start, plan = HPC_NONE, rows = HPC_NONE;
+    if (exchanges(m)) {
+        plan = hpc_exchange_plan(m->p, &start, &rows, m->c->experts, m->o->experts.row_ranks);
+        x = hpc_exchange(m->p, x, plan, rows, false);
+    }
+    hpc_value gate = grouped(m, HPC_PART_EXPERT_GATE, x, start);
+    x = hpc_glu(m->p, gate, grouped(m, HPC_PART_EXPERT_UP, x, start), (hpc_act)m->c->act);
+    x = grouped(m, HPC_PART_EXPERT_DOWN, x, start);
+    return exchanges(m) ? hpc_exchange(m->p, x, plan, d->rows, true) : x;
+}
+
 static hpc_value experts(const model_emitter *m, hpc_value h)
 {
     const hpc_model_config *c = m->c;
@@ -370,16 +401,14 @@ static hpc_value experts(const model_emitter *m, hpc_value h)
                       .step = HPC_NONE,
                       .base = HPC_NONE};
     hpc_value weight = choose(m, &io);
-    hpc_dispatched d = hpc_dispatch(
-        p, io.expert, (hpc_dispatch_attr){.experts = c->experts, .cap = capacity(m, h)});
+    hpc_dispatch_attr to = {
+        .experts = c->experts, .cap = capacity(m, h), .wide = c->dtype == HPC_F64};
+    hpc_dispatched d = hpc_dispatch(p, io.expert, to);
     if (m->o && io.wants_prob) add_losses(m, &io, d.load);
     if (m->o) count_rows(m, &d);
-    hpc_value x = hpc_gather(p, h, d.token);
-    hpc_value gate = grouped(m, HPC_PART_EXPERT_GATE, x, d.start);
-    x = hpc_glu(p, gate, grouped(m, HPC_PART_EXPERT_UP, x, d.start), (hpc_act)c->act);
-    x = grouped(m, HPC_PART_EXPERT_DOWN, x, d.start);
+    hpc_value x = expert_mlps(m, hpc_gather_own(p, h, d.token), &d);
     x = hpc_binary(p, HPC_MUL, x, row_weights(p, weight, d.slot));
-    hpc_value y = hpc_scatter_to(p, x, d.token, h);
+    hpc_value y = hpc_scatter_own(p, x, d.token, h);
     return c->shared_ffn > 0 ? hpc_binary(p, HPC_ADD, y, shared_expert(m, h)) : y;
 }
 

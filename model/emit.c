@@ -25,11 +25,11 @@ static hpc_value input(const naming *in, const char *name, int rank, int64_t n, 
     return add(in, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
 }
 
-/* An input with one element per token, split over data and depth. */
+/* An input with one element per token, split over data, depth and expert. */
 static hpc_value by_token(const naming *in, const char *name, int64_t tokens)
 {
     hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
-    t.layout[HPC_AXIS_DATA] = t.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
+    t.layout[HPC_AXIS_DATA] = t.layout[HPC_AXIS_DEPTH] = t.layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
     return add(in, name, t);
 }
 
@@ -107,6 +107,15 @@ static hpc_value pool(const model_emitter *m, hpc_value x)
     return hpc_view(m->p, x, 2, (int64_t[]){m->p->value[x].type.extent[0], 2 * m->c->hidden});
 }
 
+/* A count of each rank is summed over ranks before it is mapped to itself. */
+static hpc_value read_by_host(hpc_program *p, hpc_value count)
+{
+    if (count < 0) return count;
+    count = hpc_map_each(p, count, (hpc_map_attr){.alpha = 1, .power = 1});
+    hpc_program_keep(p, count);
+    return count;
+}
+
 static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emission *e)
 {
     const hpc_model_config *c = m->c;
@@ -122,8 +131,8 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
         head = model_param(m, HPC_PART_CLASSES, 0);
         target = io->classes;
     }
-    if (io->active >= 0) hpc_program_keep(m->p, io->active);
-    if (io->dropped >= 0) hpc_program_keep(m->p, io->dropped);
+    io->active = read_by_host(m->p, io->active);
+    io->dropped = read_by_host(m->p, io->dropped);
     hpc_value *out = e->logits ? &io->logits : &io->loss;
     io->table = table;
     io->hidden = x;

@@ -23,6 +23,9 @@ typedef struct hpc_expert_emission {
     double balance;  /* factor of E sum(share of tokens * mean probability), over experts */
     double z;        /* factor of the mean of lse^2 */
     bool noisy;      /* ANNEAL: rows are weighted by noisy scores, not by probabilities */
+    /* > 0: rows go to the ranks along the expert axis that own their experts, and so many ranks
+     * along row have other rows each (1, or with `sequence` all of them). 0: experts are here. */
+    int64_t row_ranks;
 } hpc_expert_emission;
 
 /* Inputs and outputs of the program: T tokens in at most S sequences. */
@@ -73,7 +76,7 @@ typedef struct hpc_model_emission {
     hpc_expert_emission experts;
 } hpc_model_emission;
 /* Emits forward[0] on p. Parameters are trainable state under their names; frozen ones are not
- * trainable. Token inputs are split over data and depth. Sequence inputs (pooled, classes, their
+ * trainable. Token inputs are split over data, depth and expert. Sequence inputs (pooled, classes, their
  * loss) are not split: every rank has all of them, and their row indices count the tokens of all
  * ranks. */
 int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,

@@ -165,32 +165,36 @@ hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d)
     return t->role != HPC_ROLE_MATRIX && (d == HPC_Q4_0 || d == HPC_Q4_K) ? HPC_Q8_0 : d;
 }
 
-/* Packs matrix e of the value. */
-static int pack_matrix(char *bytes, const hpc_type *type, const float *from, int64_t n, int64_t k)
+/* Packs matrix e of `batch`. */
+static int pack_matrix(void *bytes, const hpc_type *type, const float *from, int64_t e,
+                       int64_t batch)
 {
     hpc_dtype d = (hpc_dtype)type->dtype;
     const hpc_dtype_info *info = hpc_dtype_get(d);
+    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
+    int64_t n = type->rank > 1 ? type->extent[type->rank - 2] : 1;
+    uint8_t *to = (uint8_t *)bytes + (size_t)e * (hpc_type_bytes(type) / (size_t)batch);
+    from += e * n * k;
     if (type->pack == HPC_PLAIN) {
-        hpc_from_f32(bytes, d, from, n * k);
+        hpc_from_f32(to, d, from, n * k);
         return HPC_OK;
     }
     void *plain = hpc_alloc((size_t)(n * k / info->block), info->block_bytes);
     if (!plain) return HPC_E_NOMEM;
     hpc_from_f32(plain, d, from, n * k);
-    hpc_panel16(bytes, plain, d, n, k);
+    if (type->pack == HPC_PLANES)
+        hpc_planes(bytes, batch * n, e * n, plain, d, n, k);
+    else
+        hpc_panel16(to, plain, d, n, k);
     hpc_free(plain);
     return HPC_OK;
 }
 
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
 {
-    int64_t k = type->rank > 0 ? type->extent[type->rank - 1] : 1;
-    int64_t n = type->rank > 1 ? type->extent[type->rank - 2] : 1;
     int64_t batch = type->rank > 2 ? type->extent[0] : 1;
     int rc = HPC_OK;
-    for (int64_t e = 0; e < batch; e++)
-        TRY(pack_matrix((char *)bytes + (size_t)e * (hpc_type_bytes(type) / (size_t)batch), type,
-                        from + e * n * k, n, k));
+    for (int64_t e = 0; e < batch; e++) TRY(pack_matrix(bytes, type, from, e, batch));
 out:
     return rc;
 }

@@ -20,6 +20,7 @@ typedef struct place {
     bool alike; /* already stored in the destination type, row by row */
     int64_t chunk_rows, chunks;
     int64_t first; /* row that lies at `to` */
+    int64_t rows;  /* that planes at `to` have */
 } place;
 
 typedef struct scratch {
@@ -83,11 +84,13 @@ static int move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
 {
     int rc = model_source_check(&p->from, r, n);
     if (rc < 0) return rc;
+    const hpc_dtype d = (hpc_dtype)p->type->dtype;
     uint8_t *to = p->to + (size_t)(r - p->first) * row_bytes(p);
-    bool panel = p->type->pack == HPC_PANEL16;
-    const void *rows = plain_rows(p, s, panel ? NULL : to, r, n);
-    if (panel)
-        hpc_panel16(to, rows, (hpc_dtype)p->type->dtype, n, p->from.cols);
+    const void *rows = plain_rows(p, s, p->type->pack == HPC_PLAIN ? to : NULL, r, n);
+    if (p->type->pack == HPC_PANEL16)
+        hpc_panel16(to, rows, d, n, p->from.cols);
+    else if (p->type->pack == HPC_PLANES)
+        hpc_planes(p->to, p->rows, r - p->first, rows, d, n, p->from.cols);
     else if (rows != to)
         memcpy(to, rows, (size_t)n * row_bytes(p));
     return HPC_OK;
@@ -120,15 +123,12 @@ static int scratch_create(scratch *s, size_t elements)
     return s->x && s->rows ? HPC_OK : HPC_E_NOMEM;
 }
 
-static int read_matrix(void *bytes, const hpc_type *type, const hpc_weights *w,
-                       const hpc_model_tensor *t)
+static int read_matrix(const place *p)
 {
     scratch s = {0};
-    place p;
     int rc;
-    TRY(find(&p, w, t, type, bytes));
-    TRY(scratch_create(&s, step_most(&p)));
-    for (int64_t k = 0; k < p.chunks; k++) TRY(move_chunk(&p, &s, k));
+    TRY(scratch_create(&s, step_most(p)));
+    for (int64_t k = 0; k < p->chunks; k++) TRY(move_chunk(p, &s, k));
 out:
     scratch_release(&s);
     return rc;
@@ -140,13 +140,27 @@ static size_t entry_bytes(const hpc_type *type, const hpc_model_tensor *t)
     return hpc_type_bytes(type) / (size_t)model_tensor_entries(t);
 }
 
+/* Matrix e of a batch at `bytes`, the whole value's: its own memory, or rows of common planes. */
+static int find_entry(place *out, const hpc_weights *w, const hpc_model_tensor *t,
+                      const hpc_type *type, uint8_t *bytes, int64_t e)
+{
+    hpc_model_tensor one = model_tensor_entry(t, e);
+    const bool planes = type->pack == HPC_PLANES;
+    int rc = find(out, w, &one, type, planes ? bytes : bytes + (size_t)e * entry_bytes(type, t));
+    if (rc < 0 || !planes) return rc;
+    out->first = -e * out->from.rows;
+    out->rows = model_tensor_entries(t) * out->from.rows;
+    return rc;
+}
+
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t)
 {
     int rc = HPC_OK;
     for (int64_t e = 0; e < model_tensor_entries(t); e++) {
-        hpc_model_tensor one = model_tensor_entry(t, e);
-        TRY(read_matrix((uint8_t *)bytes + (size_t)e * entry_bytes(type, t), type, w, &one));
+        place p;
+        TRY(find_entry(&p, w, t, type, bytes, e));
+        TRY(read_matrix(&p));
     }
 out:
     return rc;
@@ -242,24 +256,44 @@ out:
     return rc;
 }
 
-/* Loads a matrix of `all` bytes to `base` through the executor's ring, a chunk at a time, if the
- * host cannot write device memory. */
-static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t, size_t base,
-                    size_t all)
+/* Writes a chunk of matrix e in planes: a piece of each plane of the whole value. */
+static int write_planes(const loading *l, hpc_value v, const place *p, int64_t e, int64_t all)
 {
+    const hpc_dtype d = (hpc_dtype)p->type->dtype;
+    const int64_t k = p->from.cols, first = e * p->from.rows + p->first;
+    size_t from, to, bytes;
+    int rc = HPC_OK;
+    for (int i = 0; hpc_planes_part(&from, &bytes, d, i, p->rows, 0, p->rows, k); i++) {
+        (void)hpc_planes_part(&to, &bytes, d, i, all, first, p->rows, k);
+        TRY(hpc_exec_write_part(l->e, 0, v, to, p->to + from, bytes));
+    }
+out:
+    return rc;
+}
+
+/* Loads matrix e of a batch through the executor's ring, a chunk at a time, if the host cannot
+ * write device memory. */
+static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t, int64_t e)
+{
+    const hpc_type *type = &l->p->value[v].type;
+    const hpc_model_tensor one = model_tensor_entry(t, e);
+    const size_t all = entry_bytes(type, t), base = (size_t)e * all;
     scratch s = {0};
     place p = {0};
     int rc;
-    TRY(find(&p, l->w, t, &l->p->value[v].type, NULL));
+    TRY(find(&p, l->w, &one, type, NULL));
     TRY(scratch_create(&s, step_most(&p)));
     size_t chunk = (size_t)p.chunk_rows * row_bytes(&p);
     p.to = hpc_alloc_aligned(chunk, 1, HPC_ALIGN);
     if (!p.to) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < p.chunks; k++) {
-        size_t at = (size_t)k * chunk;
+        const size_t at = (size_t)k * chunk, bytes = all - at < chunk ? all - at : chunk;
         p.first = k * p.chunk_rows;
+        p.rows = p.from.rows - p.first < p.chunk_rows ? p.from.rows - p.first : p.chunk_rows;
         TRY(move_chunk(&p, &s, k));
-        TRY(hpc_exec_write_part(l->e, 0, v, base + at, p.to, all - at < chunk ? all - at : chunk));
+        TRY(type->pack == HPC_PLANES
+                ? write_planes(l, v, &p, e, model_tensor_entries(t) * p.from.rows)
+                : hpc_exec_write_part(l->e, 0, v, base + at, p.to, bytes));
     }
 out:
     scratch_release(&s);
@@ -277,12 +311,8 @@ static int add(loading *l, const hpc_model_tensor *t)
     if (to && type->rank == 3 && type->pack == HPC_PLAIN &&
         to == hpc_serve_mapped(l->w, t, type->dtype))
         return HPC_OK;
-    const size_t each = entry_bytes(type, t);
-    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
-        hpc_model_tensor one = model_tensor_entry(t, e);
-        TRY(to ? find(&l->place[l->n++], l->w, &one, type, to + (size_t)e * each)
-               : load_one(l, v, &one, (size_t)e * each, each));
-    }
+    for (int64_t e = 0; e < model_tensor_entries(t); e++)
+        TRY(to ? find_entry(&l->place[l->n++], l->w, t, type, to, e) : load_one(l, v, t, e));
 out:
     return rc;
 }

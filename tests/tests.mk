@@ -49,7 +49,7 @@ fuzz: deps-lint ## test: run each fuzzer (FUZZ_SECONDS=600)
 asan tsan: deps-check ## test: run the tests under the address or the thread sanitizer
 	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 
-check-gpu: all tests ## test: run the tests of CUDA kernels on this machine's GPU; results in build/release/gpu.json
+check-gpu: all tests $(if $(CUDA_GPU),$(B)/tests/cuda/primitives-gpu.so) ## test: run the tests of CUDA kernels on this machine's GPU; results in build/release/gpu.json
 	@sh tools/gpu.sh $(B)/gpu.json $(B)
 
 .PHONY: check-gpu tests test check check-long fuzz fuzz-run asan tsan

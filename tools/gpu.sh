@@ -2,7 +2,7 @@
 # gpu.sh FILE [BUILD]: everything that a GPU is for, in one unattended call: each stage has a time limit,
 # a stage that fails does not stop the next, and each appends one line of JSON to FILE.
 #
-# Build before: make CUDA=1 all tests. BUILD is build/release by default.
+# Build before: make CUDA=1 all tests build/release/tests/cuda/primitives-gpu.so. BUILD is build/release by default.
 set -u
 file=${1:?usage: tools/gpu.sh FILE [BUILD]}
 build=${2:-build/release}
@@ -25,10 +25,10 @@ stage() { # name, seconds, command
 }
 
 stage device 30 nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv,noheader
-for test in cuda/device cuda/planted; do
+for test in cuda/device cuda/primitives cuda/planted cuda/blocks; do
     stage "$(echo $test | tr / -)" 120 "$build/tests/$test"
 done
-for test in point act norm index pick reduce update matrix product; do
+for test in point act norm index pick reduce update matrix product graph expert eigh attention loss; do
     stage "ops-$test" 300 "$build/tests/ops/$test"
 done
 if command -v compute-sanitizer >/dev/null; then

@@ -133,7 +133,7 @@ hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
 }
 
 /* The same shape and layout as the parameter. */
-static hpc_value state_like(update *u, const char *prefix, const target *t)
+hpc_value update_like(update *u, const char *prefix, const target *t)
 {
     hpc_type type = u->p->value[t->param].type;
     type.dtype = (uint8_t)real_of(u, t->param);
@@ -204,7 +204,7 @@ static hpc_adamw_attr adam_of(const update *u, double decay)
 
 void update_adamw(update *u, const target *t)
 {
-    hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+    hpc_value m = update_like(u, "adam.m", t), v = update_like(u, "adam.v", t);
     hpc_adamw(u->p, t->param, m, v, t->half, t->grad, u->io->lr, u->io->model.step, u->clip,
               adam_of(u, t->decay));
 }
@@ -212,7 +212,7 @@ void update_adamw(update *u, const target *t)
 /* mom = momentum mom + clip grad. */
 static hpc_value sgd_momentum(update *u, const target *t)
 {
-    hpc_value mom = state_like(u, "sgd.mom", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    hpc_value mom = update_like(u, "sgd.mom", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
     return hpc_combine(u->p, mom, mom, t->grad, s,
                        (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
 }
@@ -227,7 +227,7 @@ void update_sgd(update *u, const target *t)
 static hpc_value graft_direction(update *u, const target *t)
 {
     if (u->o->graft == HPC_GRAFT_ADAM) {
-        hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+        hpc_value m = update_like(u, "adam.m", t), v = update_like(u, "adam.v", t);
         return hpc_adam(u->p, HPC_NEW, m, v, t->grad, HPC_NONE, u->io->model.step, u->clip,
                         adam_of(u, 0));
     }
@@ -236,15 +236,21 @@ static hpc_value graft_direction(update *u, const target *t)
 
 hpc_value momentum_of(update *u, const target *t, hpc_value x)
 {
-    hpc_value m = state_like(u, "precondition.m", t);
+    hpc_value m = update_like(u, "precondition.m", t);
     return blend(u, m, u->o->beta1, m, 1 - u->o->beta1, x);
+}
+
+/* Sum of squares of x, or of each matrix of the target's batch. */
+static hpc_value squares_of(update *u, const target *t, hpc_value x)
+{
+    return t->batch > 0 ? squares_each(u, x) : squares(u, x);
 }
 
 void update_grafted(update *u, const target *t, hpc_value direction)
 {
     hpc_value graft = graft_direction(u, t);
-    hpc_value want = map_power(u, squares(u, graft), 1, 0.5);
-    hpc_value have = map_guarded(u, squares(u, direction), 1, -0.5, 0, 0);
+    hpc_value want = map_power(u, squares_of(u, t, graft), 1, 0.5);
+    hpc_value have = map_guarded(u, squares_of(u, t, direction), 1, -0.5, 0, 0);
     hpc_value by = hpc_binary(u->p, HPC_MUL, want, have);
     hpc_apply(u->p, t->param, t->half, direction, u->io->lr, by,
               (hpc_apply_attr){.alpha = 1, .decay = t->decay});
@@ -270,27 +276,54 @@ static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
 
 hpc_value muon_momentum(update *u, const target *t, bool keep)
 {
-    hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    hpc_value mom = update_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
     hpc_value x = hpc_combine(u->p, keep ? mom : HPC_NEW, mom, t->grad, s,
                               (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
     return update_dense(u, t, x);
 }
 
-static hpc_value evened_along(update *u, const target *t, hpc_value x, bool rows)
+/* Factors that make sums of squares, [1,n] or for a batch [batch,n], those of their average. */
+static hpc_value evening(update *u, const target *t, hpc_value sum, int64_t n, bool rows)
 {
-    int64_t n = rows ? t->m : t->n, line[2] = {1, n}, column[2] = {n, 1};
-    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, rows ? HPC_OVER_COLS : HPC_OVER_ROWS);
+    int64_t line[2] = {t->batch > 0 ? t->batch : 1, n};
     hpc_value mean = update_state(u, rows ? "even.rows" : "even.columns", t, 2, line);
     mean = blend(u, mean, u->o->even, mean, 1 - u->o->even, hpc_view(u->p, sum, 2, line));
-    hpc_value by = map_guarded(u, mean, 1, -0.5, 0, 0);
-    by = rows ? hpc_view(u->p, by, 2, column) : hpc_view(u->p, by, 1, &n);
+    return map_guarded(u, mean, 1, -0.5, 0, 0);
+}
+
+static hpc_value evened_rows(update *u, const target *t, hpc_value x)
+{
+    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+    hpc_value by = evening(u, t, sum, t->m, true);
+    by = t->batch > 0 ? hpc_view(u->p, by, 3, (int64_t[]){t->batch, t->m, 1})
+                      : hpc_view(u->p, by, 2, (int64_t[]){t->m, 1});
     return hpc_binary(u->p, HPC_MUL, x, by);
+}
+
+static hpc_value transposed(update *u, hpc_value x)
+{
+    return hpc_combine(u->p, HPC_NEW, HPC_NONE, x, NULL,
+                       (hpc_combine_attr){.a2 = 1, .trans = true});
+}
+
+/* Columns of each matrix of a batch are the rows of its transpose. */
+static hpc_value evened_columns(update *u, const target *t, hpc_value x)
+{
+    if (t->batch == 0) {
+        hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_ROWS);
+        hpc_value by = evening(u, t, sum, t->n, false);
+        return hpc_binary(u->p, HPC_MUL, x, hpc_view(u->p, by, 1, &t->n));
+    }
+    x = transposed(u, x);
+    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+    hpc_value by = evening(u, t, sum, t->n, false);
+    by = hpc_view(u->p, by, 3, (int64_t[]){t->batch, t->n, 1});
+    return transposed(u, hpc_binary(u->p, HPC_MUL, x, by));
 }
 
 hpc_value evened(update *u, const target *t, hpc_value x)
 {
-    if (u->o->even == 0) return x;
-    return evened_along(u, t, evened_along(u, t, x, true), false);
+    return u->o->even == 0 ? x : evened_columns(u, t, evened_rows(u, t, x));
 }
 
 /* Each matrix with Frobenius norm 1; zeros stay. */
@@ -316,7 +349,7 @@ void update_muon(update *u, const target *t)
     double alpha = 0.2 * sqrt(longer);
     if (u->o->even > 0) { /* to the norm that singular values of 1 have */
         x = evened(u, t, x);
-        by = map_guarded(u, squares(u, x), 1, -0.5, 0, 0);
+        by = map_guarded(u, squares_of(u, t, x), 1, -0.5, 0, 0);
         alpha *= sqrt((double)(t->m < t->n ? t->m : t->n));
     }
     hpc_apply(u->p, t->param, t->half, update_picked(u, t, x), u->io->lr, by,

@@ -141,7 +141,7 @@ int trainer_write_indices(hpc_trainer *t)
         hpc_value index = t->p->value[v].index;
         int32_t *list = NULL;
         int64_t n = 0;
-        if (index < 0) continue;
+        if (index < 0 || t->p->value[index].absent) continue;
         int64_t all = t->p->value[index].type.extent[0];
         rc = list_part(&list, &n, t, v);
         for (int64_t k = n; rc >= 0 && k < all; k++) list[k] = -1;

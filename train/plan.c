@@ -25,6 +25,21 @@ static int check_divides(const char *what, int64_t n, const char *axes, int64_t 
                     (long long)(below > 0 ? below + parts : 2 * parts));
 }
 
+static int check_experts(const hpc_parallel *q, const hpc_model_config *c)
+{
+    int row = extent_of(&q->grid, HPC_AXIS_ROW), ranks = extent_of(&q->grid, HPC_AXIS_EXPERT);
+    int rc = HPC_OK;
+    if (c->experts == 0 && ranks > 1)
+        return hpc_fail(HPC_E_ARG, "expert=%d: the model has no experts to divide; use data",
+                        ranks);
+    if (c->experts == 0) return HPC_OK;
+    TRY(check_divides("experts", c->experts, "expert must", ranks));
+    TRY(check_divides("expert-ffn", c->expert_ffn > 0 ? c->expert_ffn : c->ffn, "row must", row));
+    TRY(check_divides("shared expert's width", c->shared_ffn, "row must", row));
+out:
+    return rc;
+}
+
 static int check_row_and_col(const hpc_parallel *q, const hpc_model_config *c)
 {
     int row = extent_of(&q->grid, HPC_AXIS_ROW), col = extent_of(&q->grid, HPC_AXIS_COL);
@@ -82,7 +97,7 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
                        int64_t length)
 {
     static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_PIPE | 1u << HPC_AXIS_DEPTH |
-                                  1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL;
+                                  1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL | 1u << HPC_AXIS_EXPERT;
     int rc;
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (extent_of(&q->grid, a) > 1 && !(known >> a & 1))
@@ -90,16 +105,20 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
                             "%s=%d: training does not split along this axis yet; use data, pipe, "
                             "depth, row and col",
                             hpc_axis_name((hpc_axis)a), q->grid.extent[a]);
-    int64_t parts = extent_of(&q->grid, HPC_AXIS_DATA) * extent_of(&q->grid, HPC_AXIS_DEPTH);
+    int64_t parts = (int64_t)extent_of(&q->grid, HPC_AXIS_DATA) *
+                    extent_of(&q->grid, HPC_AXIS_DEPTH) * extent_of(&q->grid, HPC_AXIS_EXPERT);
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
     TRY(check_divides("rows (of all ranks, in a microbatch)", rows,
-                      q->halves ? "data, depth and overdecompose" : "data and depth",
+                      q->halves       ? "data, depth, expert and overdecompose"
+                      : c->experts > 0 ? "data, depth and expert"
+                                       : "data and depth",
                       parts * (1 + q->halves)));
     if (q->halves && c->head != HPC_HEAD_TOKENS)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "overdecompose: a classification head reads rows of both parts"));
     TRY(check_row_and_col(q, c));
+    TRY(check_experts(q, c));
     TRY(check_pipe(q, c));
     if (q->sequence && extent_of(&q->grid, HPC_AXIS_ROW) > 1)
         TRY(check_sequence(q, c, rows / parts / (1 + q->halves) * length));
@@ -113,7 +132,7 @@ int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_A
     *parts = 1;
     for (int k = 0; k < HPC_AXIS_N; k++) {
         int a = hpc_axis_nesting[k];
-        if (a != HPC_AXIS_DATA && a != HPC_AXIS_DEPTH) continue;
+        if (a != HPC_AXIS_DATA && a != HPC_AXIS_DEPTH && a != HPC_AXIS_EXPERT) continue;
         part = part * extent_of(s, a) + coord[a];
         *parts *= extent_of(s, a);
     }
@@ -122,7 +141,7 @@ int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_A
 
 void plan_rows(hpc_type *t)
 {
-    t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
+    t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = t->layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
 }
 
 void plan_stream(hpc_type *t, hpc_axes split, bool sequence)
@@ -141,15 +160,17 @@ static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis
     return dim == 0 ? left / n : left;
 }
 
-/* Row and col split dimensions by the tensor table; depth splits matrices, which are large enough
+/* Row and col split dimensions by the tensor table; expert splits batches of matrices; depth splits matrices, which are large enough
  * to gather; data splits everything that it divides. In the first extent row is outermost. */
 static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t,
                            bool repeated)
 {
     int64_t left = v->type.extent[0];
+    int batch = t->batch > 0, row = repeated ? -1 : t->row; /* a batch has one more dimension */
     int depth = extent_of(&q->grid, HPC_AXIS_DEPTH), data = extent_of(&q->grid, HPC_AXIS_DATA);
-    left = plan_axis(v, q, HPC_AXIS_ROW, repeated ? -1 : t->row, left);
-    left = plan_axis(v, q, HPC_AXIS_COL, t->col, left);
+    left = plan_axis(v, q, HPC_AXIS_ROW, row < 0 ? -1 : row + batch, left);
+    left = plan_axis(v, q, HPC_AXIS_COL, t->col < 0 ? -1 : t->col + batch, left);
+    left = plan_axis(v, q, HPC_AXIS_EXPERT, batch ? 0 : -1, left);
     if (depth > 1 && v->type.rank > 1 && left % depth == 0) {
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
@@ -184,7 +205,8 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_conf
 static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_parallel *q)
 {
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH || (a == HPC_AXIS_ROW && q->sequence);
+        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH || a == HPC_AXIS_EXPERT ||
+                    (a == HPC_AXIS_ROW && q->sequence);
         bool whole = v->type.layout[a] == HPC_REPLICATED || (a == HPC_AXIS_DATA && q->zero < 2);
         g->type.layout[a] = rows && whole ? HPC_PARTIAL : v->type.layout[a];
         g->settled[a] = v->type.layout[a];

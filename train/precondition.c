@@ -39,12 +39,12 @@ static blocks blocks_of(const update *u, const target *t)
     k.rows = k.left.b ? k.left.b : t->m;
     k.cols = k.right.b ? k.right.b : t->n;
     hpc_assert(k.rows > 0 && k.cols > 0); /* extents are */
-    k.n = t->m / k.rows * (t->n / k.cols);
+    k.n = t->m / k.rows * (t->n / k.cols) * (t->batch > 0 ? t->batch : 1);
     k.left.batch = k.right.batch = k.n;
     return k;
 }
 
-/* [m,n] to [blocks,rows,cols] and back; blocks of whole rows are a view. */
+/* [m,n] or [batch,m,n] to [blocks,rows,cols] and back; blocks of whole rows are a view. */
 static hpc_value split(update *u, const target *t, const blocks *k, hpc_value x)
 {
     if (k->cols == t->n) return hpc_view(u->p, x, 3, (int64_t[]){k->n, k->rows, k->cols});
@@ -53,8 +53,10 @@ static hpc_value split(update *u, const target *t, const blocks *k, hpc_value x)
 
 static hpc_value join(update *u, const target *t, const blocks *k, hpc_value x)
 {
+    if (k->cols == t->n && t->batch > 0)
+        return hpc_view(u->p, x, 3, (int64_t[]){t->batch, t->m, t->n});
     if (k->cols == t->n) return hpc_view(u->p, x, 2, (int64_t[]){t->m, t->n});
-    return hpc_untile(u->p, x, t->m, t->n);
+    return hpc_untile_batch(u->p, x, t->batch, t->m, t->n);
 }
 
 /* ---- sides --------------------------------------------------------------------------------- */

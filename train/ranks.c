@@ -72,12 +72,23 @@ void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value 
         first[d] = hpc_type_first(&tile, d, trainer_shape(t), coord);
 }
 
+/* Does another rank have all of the sum v, of which each rank has a part? */
+static bool is_others(const hpc_trainer *t, hpc_value v)
+{
+    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
+        if (t->p->value[v].type.layout[a] == HPC_PARTIAL &&
+            hpc_grid_coord(t->o.grid, (hpc_axis)a) > 0)
+            return true;
+    return false;
+}
+
 int trainer_put_tile(hpc_trainer *t, hpc_value v, uint8_t *tile)
 {
     const hpc_type *type = &t->p->value[v].type;
     size_t element = element_bytes(type);
     int rc = HPC_OK;
     if (trainer_dense_of(t, v) >= 0) return trainer_write_picked(t, v, tile, element);
+    if (is_others(t, v)) memset(tile, 0, hpc_type_bytes(type));
     if (t->p->value[v].index >= 0) TRY(trainer_zero_others(t, v, tile, element));
     TRY(hpc_exec_write(t->exec, 0, v, tile, hpc_type_bytes(type)));
     for (hpc_value k = 0; t->p->value[v].index >= 0 && k < t->p->value_n; k++)
@@ -257,7 +268,8 @@ int trainer_sum(double *x, const hpc_trainer *t)
     double mine = *x;
     if (!t->o.grid) return HPC_OK;
     int rc = hpc_grid_link(&link, t->o.grid,
-                           1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_PIPE);
+                           1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT |
+                               1u << HPC_AXIS_PIPE);
     if (rc < 0) return rc;
     return hpc_link_run(
         link,

@@ -541,13 +541,6 @@ out:
     return rc;
 }
 
-int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
-{
-    if (step <= steps) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s is at step %lld, but steps=%lld: raise steps", out,
-                    (long long)step, (long long)steps);
-}
-
 static int take_steps(run *r)
 {
     int rc;
@@ -558,6 +551,7 @@ static int take_steps(run *r)
             TRY(save(r));
             TRY(settle(r, true));
             TRY(trace(r, true));
+            TRY(hpc_trainer_save_bubbles(r->trainer, r->o->out));
             say(r, "%s at step %lld of %lld: saved, --resume continues",
                 !asked(r->o->stop) && is_late(r) ? "out of time" : "stopped", (long long)r->at.step,
                 (long long)r->o->steps);
@@ -570,6 +564,7 @@ static int take_steps(run *r)
     }
     TRY(save(r));
     TRY(trace(r, true));
+    TRY(hpc_trainer_save_bubbles(r->trainer, r->o->out));
     if (run_prune_missed(&r->prune)) say(r, "%s", run_prune_missed(&r->prune));
     TRY(export_model(r, "model"));
     TRY(settle(r, true));

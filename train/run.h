@@ -87,6 +87,10 @@ size_t hpc_trainer_peak(const hpc_trainer *t); /* peak device memory in bytes */
 /* Appends a trace of all ranks' traced steps in Chrome's trace format, on the first rank; nothing
  * on the others. Time 0 is when all ranks had opened their trainers. Ends recording. */
 int hpc_trainer_trace(hpc_buf *out, hpc_trainer *t);
+/* Writes RUN/bubbles.csv for a pipeline: for each rank the milliseconds of a step, mean since
+ * opening, in which it had no task until activations or gradients came, and exposed communication.
+ * Collective. */
+int hpc_trainer_save_bubbles(const hpc_trainer *t, const char *run);
 
 typedef struct hpc_trainer_result {
     double loss, grad_norm;

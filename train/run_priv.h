@@ -19,17 +19,18 @@ struct hpc_trainer {
     int64_t losses;    /* number of losses in a microbatch, over all ranks */
     bool dry;
     hpc_trainer_plan plan;
-    bool *keeps;           /* by value: must persist between steps */
-    bool *from_base;       /* by value: a frozen parameter read from o.init */
-    hpc_weights *base;     /* of o.init while the trainer opens, or NULL */
-    bool stores_base;      /* checkpoints include those, like the checkpoint loaded */
-    hpc_hash128 base_hash; /* their trainer_base_hash */
-    hpc_type *whole;       /* by value: its type over all ranks */
-    hpc_train_plan *value; /* the plan, as checkpoints record it */
-    hpc_task *task;        /* this rank's list of it, with segments of p */
-    int part, parts;       /* this rank's part of a microbatch's rows, and their number */
-    uint64_t begun;        /* hash of the initial state over all ranks */
-    int64_t zero;          /* hpc_clock_ns when all ranks had opened theirs */
+    bool *keeps;                 /* by value: must persist between steps */
+    bool *from_base;             /* by value: a frozen parameter read from o.init */
+    hpc_weights *base;           /* of o.init while the trainer opens, or NULL */
+    bool stores_base;            /* checkpoints include those, like the checkpoint loaded */
+    hpc_hash128 base_hash;       /* their trainer_base_hash */
+    hpc_type *whole;             /* by value: its type over all ranks */
+    hpc_train_plan *value;       /* the plan, as checkpoints record it */
+    hpc_task *task;              /* this rank's list of it, with segments of p */
+    int part, parts;             /* this rank's part of a microbatch's rows, and their number */
+    uint64_t begun;              /* hash of the initial state over all ranks */
+    int64_t zero;                /* hpc_clock_ns when all ranks had opened theirs */
+    int64_t stepped, stepped_ns; /* steps since opening, and their time */
 };
 
 enum { RUN_PATH = 4096 };

@@ -37,7 +37,7 @@ static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
                 .m = type.extent[type.rank > 2 ? 1 : 0],
                 .n = type.rank > 1 ? type.extent[type.rank - 1] : 1,
                 .decay = tensor->decay ? u->o->decay : 0};
-    t.grad = update_rounded(u, &t);
+    t.grad = t.sum >= 0 ? update_rounded(u, &t) : HPC_NONE;
     if (p->value[v].index >= 0) sparse_target(u, &t, v);
     if (type.dtype != HPC_BF16 || t.index >= 0) return t;
     type.dtype = HPC_F32;
@@ -53,7 +53,9 @@ static bool is_preconditioned(const update *u, const hpc_model_tensor *t)
 
 static void update_one(update *u, const hpc_model_tensor *tensor, const target *t)
 {
-    if (!is_preconditioned(u, tensor))
+    if (u->adama)
+        adama_step(u, t);
+    else if (!is_preconditioned(u, tensor))
         (hpc_optimizer_follows_sgd(u->o) ? update_sgd : update_adamw)(u, t);
     else if (u->o->kind == HPC_OPT_MUON)
         update_muon(u, t);
@@ -61,18 +63,37 @@ static void update_one(update *u, const hpc_model_tensor *tensor, const target *
         update_preconditioned(u, t);
 }
 
+static bool has_gradient(const update *u, hpc_value v)
+{
+    if (v < 0 || !u->p->value[v].trainable) return false;
+    return u->adama ? adama_has(u, u->p->value[v].name) : u->p->value[v].grad >= 0;
+}
+
 /* Each parameter that has a gradient, in the table's order. */
-static void for_each(update *u, const hpc_model_tensor *tensor, int64_t n,
+static void for_each(update *u,
                      void (*visit)(update *u, const hpc_model_tensor *tensor, const target *t))
 {
-    for (int64_t k = 0; k < n && u->p->error.code == HPC_OK; k++) {
+    const hpc_model_tensor *tensor = u->tensor;
+    for (int64_t k = 0; k < u->tensor_n && u->p->error.code == HPC_OK; k++) {
         hpc_value v = hpc_program_find(u->p, tensor[k].name);
-        if (v < 0 || !u->p->value[v].trainable || u->p->value[v].grad < 0) continue;
+        if (!has_gradient(u, v)) continue;
         target t = target_of(u, &tensor[k], v);
         u->p->tags.block = (int16_t)tensor[k].block;
         u->p->tags.group = (int16_t)tensor[k].role;
         visit(u, &tensor[k], &t);
     }
+}
+
+/* A gradient that backward has completed. */
+static int fold(hpc_program *p, hpc_value state, hpc_value gradient, void *user)
+{
+    update *u = user;
+    for (int64_t k = 0; k < u->tensor_n; k++) {
+        if (strcmp(u->tensor[k].name, p->value[state].name) != 0) continue;
+        target t = target_of(u, &u->tensor[k], state);
+        adama_add(u, &t, gradient);
+    }
+    return hpc_program_status(p);
 }
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -87,23 +108,29 @@ static void add_squares(update *u, const hpc_model_tensor *tensor, const target 
     hpc_reduce(u->p, sum, t->grad, HPC_SUMSQ, HPC_OVER_ALL);
 }
 
+hpc_value update_squares(update *u, const hpc_step_options *s, hpc_dtype real)
+{
+    hpc_value sum = hpc_program_find(u->p, "norm.squares");
+    hpc_type partial = hpc_type_of(real, 0, NULL);
+    for (int a = 0; s->parallel && a < HPC_AXIS_N; a++) partial.layout[a] = HPC_PARTIAL;
+    return sum >= 0 ? sum : hpc_program_state(u->p, "norm.squares", partial, false);
+}
+
 /* Global gradient norm, clipping factor, and the decision to update. */
-static void emit_norm(update *u, const hpc_step_options *s, const hpc_model_tensor *tensor,
-                      int64_t n, hpc_dtype real)
+static void emit_norm(update *u, const hpc_step_options *s, hpc_dtype real)
 {
     hpc_program *p = u->p;
     hpc_step *io = u->io;
     io->norm = hpc_program_segment(p, HPC_UPDATE, 0);
-    hpc_type partial = hpc_type_of(real, 0, NULL);
-    for (int a = 0; s->parallel && a < HPC_AXIS_N; a++) partial.layout[a] = HPC_PARTIAL;
-    hpc_value sum = hpc_program_state(p, "norm.squares", partial, false);
-    hpc_fill(p, sum, 0);
-    for_each(u, tensor, n, add_squares);
+    hpc_value sum = update_squares(u, s, real);
+    if (!u->adama) hpc_fill(p, sum, 0);
+    if (!u->adama) for_each(u, add_squares);
     io->grad_norm = map_power(u, sum, 1, 0.5);
     hpc_program_keep(p, io->grad_norm);
     io->ok = hpc_below(p, HPC_NEW, io->grad_norm, io->limit);
     hpc_program_keep(p, io->ok);
-    if (s->clip == 0) return;
+    if (u->adama) adama_norm(u, s);
+    if (s->clip == 0 || u->adama) return;
     hpc_map_attr a = {.alpha = s->clip, .power = -1, .lo = 0, .hi = 1, .other = 1, .guarded = true};
     u->clip = hpc_map_each(p, io->grad_norm, a);
 }
@@ -122,21 +149,21 @@ static void update_and_clear(update *u, const hpc_model_tensor *tensor, const ta
     if (t->index >= 0)
         hpc_spread(u->p, t->whole, t->half >= 0 ? t->half : t->param, t->index, t->whole);
     u->p->tags.guard = HPC_NONE;
-    if (!u->p->value[t->sum].anew) hpc_fill(u->p, t->sum, 0);
+    if (!u->adama && !u->p->value[t->sum].anew) hpc_fill(u->p, t->sum, 0);
 }
 
-static void emit_update(update *u, const hpc_model_tensor *tensor, int64_t n)
+static void emit_update(update *u)
 {
     hpc_program *p = u->p;
     u->io->refresh = -1;
     if (u->o->kind > HPC_OPT_MUON) {
         u->io->refresh = hpc_program_segment(p, HPC_REFRESH, 0);
         u->halves = u->o->halves == HPC_HALVES_ALL;
-        for_each(u, tensor, n, refresh_one);
+        for_each(u, refresh_one);
     }
     u->io->update = hpc_program_segment(p, HPC_UPDATE, 1);
     u->halves = u->o->halves != HPC_HALVES_NONE;
-    for_each(u, tensor, n, update_and_clear);
+    for_each(u, update_and_clear);
 }
 
 static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
@@ -178,20 +205,25 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
     bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
+    bool alone = s->adama && m->head >= 0 && p->value[m->head].trainable && m->head != m->table;
+    if (alone) dhead = HPC_NEW_WIDE; /* the head's only gradient */
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
-        p, &dhidden, rows ? &dhead : NULL, m->hidden, m->head, counted, weight, m->logit_cap);
+        p, &dhidden, rows || alone ? &dhead : NULL, m->hidden, m->head, counted, weight,
+        m->logit_cap);
     hpc_program_keep(p, loss);
     if (parts && dhidden >= 0) plan_stream(&p->value[dhidden].type, split, is_sequence(s));
     add_seed(out, m->hidden, dhidden);
-    if (rows) add_seed(out, m->head, dhead);
+    if (rows || alone) add_seed(out, m->head, dhead);
     if (m->aux >= 0)
         add_seed(out, m->aux,
                  hpc_view(p, weight, 2, (int64_t[]){p->value[m->aux].type.extent[0], 1}));
     return loss;
 }
 
-static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
+static int emit_gradients(update *u, const hpc_step_options *s)
 {
+    hpc_step *io = u->io;
+    hpc_program *p = u->p;
     int rc;
     seeds from = {.n = 0};
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
@@ -200,14 +232,17 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     hpc_diff_options d = {.forward = io->model.forward,
                           .backward = io->backward,
                           .accumulate = -1,
-                          .anew = s->once,
+                          .anew = s->once && !s->adama,
+                          .fold = s->adama ? fold : NULL,
+                          .user = u,
                           .seed_of = from.of,
                           .seed = from.grad,
                           .seed_n = from.n};
     hpc_recompute_options r = {.forward = io->model.forward,
                                .backward = io->backward,
                                .policy = s->recompute,
-                               .blocks = s->recompute_blocks};
+                               .blocks = s->recompute_blocks,
+                               .repeat_joined = s->repeat_joined};
     TRY(hpc_program_status(p));
     TRY(hpc_differentiate(p, &d));
     TRY(hpc_recompute(p, &r));
@@ -238,6 +273,9 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     e.split = split_of(s);
     e.sequence = is_sequence(s);
     if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
+    if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
+    if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
+        e.experts.row_ranks = s->parallel->grid.extent[HPC_AXIS_ROW];
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));
@@ -265,19 +303,26 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s)
 {
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
-    update u = {.p = p, .o = o, .io = io, .clip = HPC_NONE, .parallel = s->parallel};
+    update u = {.p = p,
+                .o = o,
+                .io = io,
+                .clip = HPC_NONE,
+                .parallel = s->parallel,
+                .adama = s->adama,
+                .clip_before = HPC_NONE};
     u.rounds = s->gradients == HPC_GRADIENTS_BF16 ||
                (s->gradients == HPC_GRADIENTS_AUTO && s->masks && c->dtype == HPC_BF16);
     hpc_model_tensor *tensor = NULL;
     int64_t n;
     int rc;
-    *io = (hpc_step){.refresh = -1, .gather = -1};
+    *io = (hpc_step){.refresh = -1, .gather = -1, .moments_keep = HPC_NONE};
     if (s->parallel && s->parallel->grid.extent[HPC_AXIS_PIPE] > 1) {
         io->stage.ranks = s->parallel->grid.extent[HPC_AXIS_PIPE];
         io->stage.chunks = hpc_pipe_resolved(&s->parallel->pipe, io->stage.ranks).chunks;
     }
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
+    u.tensor = tensor, u.tensor_n = n;
     TRY(emit_model(io, p, c, s));
     sparse_begin(p, s->masks);
     if (s->parallel) plan_parameters(p, s->parallel, c, tensor, n);
@@ -286,13 +331,15 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (io->halves) io->second.weight = weights_of(p, "weight.1", io->second.model.loss);
     io->lr = scalar(p, "lr", real);
     io->limit = scalar(p, "limit", real);
-    TRY(emit_gradients(io, p, s));
+    if (s->adama) adama_begin(&u, s, real);
+    TRY(emit_gradients(&u, s));
     if (s->parallel) plan_gradients(p, s->parallel);
+    if (s->parallel && s->adama) adama_gradients(p, s->parallel);
     if (s->parallel && io->model.table == io->model.head)
         plan_tied(p, s->parallel, io->model.table);
     TRY(divide_blocks(io, p, s->parallel));
-    emit_norm(&u, s, tensor, n, real);
-    emit_update(&u, tensor, n);
+    emit_norm(&u, s, real);
+    emit_update(&u);
     TRY(hpc_program_status(p));
 out:
     hpc_free(tensor);
@@ -348,7 +395,7 @@ static int64_t elements(const hpc_type *t)
 
 static void begin(float *out, const hpc_step_start *s, const hpc_type *t)
 {
-    int64_t n = elements(t), b = t->extent[t->rank - 1];
+    int64_t n = elements(t), b = t->rank > 0 ? t->extent[t->rank - 1] : 1;
     for (int64_t k = 0; k < n; k++) out[k] = k % (b * b) % (b + 1) ? 0 : (float)s->identity;
 }
 

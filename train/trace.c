@@ -14,7 +14,7 @@ int64_t trainer_events(const hpc_trainer *t, int64_t steps)
         const hpc_segment *g = &t->p->segment[s];
         int64_t transfers = 0;
         for (int64_t k = 0; k < g->insn_n; k++) transfers += g->insn[k].op->comm >= 0;
-        n += (1 + (transfers ? 2 : 1) * g->insn_n + 2 * transfers) * trainer_times(t, s);
+        n += (2 + (transfers ? 2 : 1) * g->insn_n + 2 * transfers) * trainer_times(t, s);
     }
     return steps * n;
 }

@@ -2,8 +2,7 @@
  * train.h: one training step as a program, optimizers, learning rates and batches.
  *
  * A step has the segments forward, backward (which accumulates gradients), norm, refresh (of
- * preconditioners) and update. An optimizer is a sequence of the same ops as the model. Nothing
- * here prints. Metrics and event files are in metrics.h; trainers and runs in run.h.
+ * preconditioners) and update. Nothing here prints. Metrics are in metrics.h; runs in run.h.
  */
 #ifndef HPC_TRAIN_H
 #define HPC_TRAIN_H
@@ -105,6 +104,10 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
  * Key/value heads are repeated until row divides them. tests/train/volume.c counts the bytes of a
  * step.
  *
+ * Expert splits experts: their matrices, gradients and state. It splits the rows of a microbatch as
+ * well, and tokens go to the ranks of their experts and back (hpc_exchange). With `sequence`, ranks
+ * along row send each token once, else each sends all of them.
+ *
  * Data and depth split the rows of a microbatch. Depth also splits matrices: they are gathered for
  * use, and their gradients are reduced and scattered. ZeRO's stage selects what data splits: 1
  * optimizer state, 2 also gradients, 3 also parameters. A tensor is not split if the ranks do not
@@ -154,6 +157,8 @@ typedef struct hpc_step_options {
     const hpc_masks *masks; /* elements to train; the others stay zero, without state; NULL: all */
     int coord[HPC_AXIS_N];  /* coordinate of the rank, for its part of the masks */
     int gradients;          /* hpc_gradients */
+    bool repeat_joined;     /* recomputation repeats collectives (hpc_recompute_options) */
+    bool adama;             /* ADAMW: add each gradient to the moments at once (train/adama.c) */
 } hpc_step_options;
 typedef struct hpc_step_half { /* second part of overdecomposed rows */
     hpc_model_io model;
@@ -177,6 +182,7 @@ typedef struct hpc_step {
     hpc_value ok;        /* i32, kept; 0: refresh and update are skipped */
     hpc_step_start *start; /* start_n of them, in the program's arena */
     int64_t start_n;
+    hpc_value moments_keep; /* adama: [2], factors of m and v as a gradient is added; or HPC_NONE */
     hpc_stage_options stage; /* of a pipeline; chunks 0: none */
     int first[HPC_STAGES];   /* blocks of its stages */
 } hpc_step;
@@ -192,8 +198,7 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
 void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
 
-/* ---- temperature of gates ---------------------------------------------------------------------
- */
+/* ---- temperature of gates -------------------------------------------------------------------- */
 /* From dense to sparse: the temperature falls from `from` to `to` over `steps` steps. A token goes
  * to all experts with a score above `threshold`; from step `hard` on (0: never), and in validation,
  * to the best one alone. */

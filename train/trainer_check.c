@@ -24,32 +24,53 @@ static int check_head(const hpc_trainer_options *o)
                     objective);
 }
 
-/* The axes of a grid split rows and matrices; experts are whole, and their tokens together. */
 static int check_experts(const hpc_trainer_options *o)
 {
     const hpc_expert_emission *e = &o->step.model.experts;
     const hpc_model_config *c = &o->model;
     if (c->experts == 0) return HPC_OK;
-    if (o->grid)
+    if (o->grid && hpc_grid_size(hpc_grid_shape_of(o->grid)) > 1 && e->gating == HPC_GATING_SWITCH)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "experts=%lld: models with experts are trained by one rank; run without "
-                        "--grid",
-                        (long long)c->experts);
-    if (o->optimizer.kind > HPC_OPT_MUON ||
-        (o->optimizer.kind == HPC_OPT_MUON && o->optimizer.even > 0))
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "optimizer=%s preconditions single matrices, and experts=%lld makes "
-                        "batches of them: use adamw, sgd, or muon without normalize-beta",
-                        hpc_optimizer_names[o->optimizer.kind], (long long)c->experts);
+                        "gate=switch: a capacity counts the tokens of all ranks; with --grid use "
+                        "gate=topk, which drops none");
     if (e->gating == HPC_GATING_SWITCH && !(e->capacity > 0))
         return hpc_fail(HPC_E_ARG, "capacity=%g must be above 0", e->capacity);
     if (e->gating == HPC_GATING_ANNEAL) return hpc_anneal_check(&o->anneal);
     return HPC_OK;
 }
 
+/* Gradients that are added to the moments at once cannot be gathered, rounded or halved before. */
+static int check_adama(const hpc_trainer_options *o)
+{
+    if (!o->step.adama) return HPC_OK;
+    if (o->optimizer.kind != HPC_OPT_ADAMW)
+        return hpc_fail(HPC_E_ARG,
+                        "adama: %s has no moments that gradients could be added to; use "
+                        "optimizer=adamw",
+                        hpc_optimizer_names[o->optimizer.kind]);
+    if (o->masks)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: a pruned model keeps sums of its few gradients; train it without "
+                        "adama");
+    if (o->grid && o->model.tied && hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE] > 1)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: the first and the last stage of pipe=%d complete the gradient of a "
+                        "tied table together; use tied=false or another axis",
+                        hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE]);
+    if (o->parallel.halves)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: overdecompose would count each part of a microbatch as a "
+                        "microbatch; use one of them");
+    if (o->step.gradients == HPC_GRADIENTS_BF16)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: ranks sum moments, not gradients=bf16; use gradients=auto");
+    return HPC_OK;
+}
+
 int trainer_check(const hpc_trainer_options *o)
 {
     int rc = check_experts(o);
+    if (rc >= 0) rc = check_adama(o);
     if (rc < 0) return rc;
     if (o->length < 2 || o->rows < 1 || o->accumulate < 1 || o->documents < 1)
         return hpc_fail(HPC_E_ARG,
@@ -61,4 +82,11 @@ int trainer_check(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_SHAPE, "length=%lld is more than the model's positions=%lld",
                         (long long)o->length, (long long)o->model.positions);
     return check_head(o);
+}
+
+int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
+{
+    if (step <= steps) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s is at step %lld, but steps=%lld: raise steps", out,
+                    (long long)step, (long long)steps);
 }

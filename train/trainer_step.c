@@ -76,6 +76,17 @@ static int write_weights(hpc_trainer *t, int slot, hpc_value v, double weight)
     return hpc_exec_write(t->exec, slot, v, t->real, hpc_type_bytes(type));
 }
 
+/* adama: moments decay as the first gradient of a step is added. */
+static int write_keep(hpc_trainer *t, int slot, int64_t k)
+{
+    const hpc_optimizer_config *o = &t->o.optimizer;
+    hpc_value v = t->io.moments_keep;
+    if (v < 0) return HPC_OK;
+    put_real(t, 0, k == 0 ? o->beta1 : 1);
+    put_real(t, 1, k == 0 ? o->beta2 : 1);
+    return hpc_exec_write(t->exec, slot, v, t->real, hpc_type_bytes(&t->p->value[v].type));
+}
+
 /* Writes microbatch k of a step: this rank's rows, or both parts of them. */
 static int write_batch(hpc_trainer *t, int slot, int64_t k, double weight)
 {
@@ -86,6 +97,7 @@ static int write_batch(hpc_trainer *t, int slot, int64_t k, double weight)
     if (t->io.halves) first += before;
     TRY(write_rows(t, slot, &t->io.model, b, from, n, first));
     TRY(write_weights(t, slot, t->io.weight, weight));
+    TRY(write_keep(t, slot, k));
     if (!t->io.halves) goto out;
     TRY(write_rows(t, slot, &t->io.second.model, b, from + n, n, first + n));
     TRY(write_weights(t, slot, t->io.second.weight, weight));
@@ -219,6 +231,12 @@ static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step
     TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
     out->grad_norm = get_real(t, 0);
     out->skipped = ok == 0;
+    if (out->skipped && t->o.step.adama)
+        TRY(hpc_fail(
+            HPC_E_STATE,
+            "step %lld: a gradient is not finite, and adama has added it to the moments; "
+            "resume from the checkpoint before (--resume) with a lower learning rate (--lr)",
+            (long long)step));
 out:
     return rc;
 }
@@ -267,6 +285,8 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(apply_gradients(out, t, step));
     out->sent += trainer_sent(t);
     out->exposed = (double)(hpc_exec_exposed(t->exec) - exposed) * 1e-9;
+    t->stepped++;
+    t->stepped_ns += hpc_clock_ns() - begin;
     hpc_exec_note_step(t->exec, step, begin);
 out:
     return rc;

@@ -20,6 +20,11 @@ typedef struct update {
     bool halves;                  /* round operands of the products being emitted to bf16 */
     bool rounds;                  /* round gradients to bf16 before ranks sum them */
     const hpc_parallel *parallel; /* NULL: one rank */
+    bool adama;                   /* gradients are added to the moments in backward */
+    hpc_value clip_before;        /* adama: state with the factor by the norm of the previous step;
+                                     HPC_NONE: 1 */
+    const hpc_model_tensor *tensor; /* [tensor_n]: the model's */
+    int64_t tensor_n;
 } update;
 
 /* A parameter to update. */
@@ -40,7 +45,11 @@ typedef struct target {
 /* State "PREFIX.NAME" of f32 (f64 if the parameter is). */
 hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
                        const int64_t *extent);
-/* Sets the initial value of v. */
+/* The same with the shape and layout of the parameter. */
+hpc_value update_like(update *u, const char *prefix, const target *t);
+/* State for the sum of squares of all gradients, of which each rank has a part. */
+hpc_value update_squares(update *u, const hpc_step_options *s, hpc_dtype real);
+/* Sets the initial value of v: a scalar, or matrices that are this multiple of I. */
 void update_start(update *u, hpc_value v, double identity);
 
 /* ---- layouts (plan.c) ---------------------------------------------------------------- */
@@ -100,14 +109,26 @@ hpc_value squares(update *u, hpc_value x);
 hpc_value squares_each(update *u, hpc_value x);
 hpc_value clipped(update *u, const target *t); /* clipped gradient as a matrix, at least f32 */
 
+/* ---- Adam by accumulation (adama.c) --------------------------------------------------- */
+void adama_begin(update *u, const hpc_step_options *s, hpc_dtype real);
+/* Adds a gradient to the moments of t, and its squares to the norm. */
+void adama_add(update *u, const target *t, hpc_value gradient);
+/* Layouts in which accumulators are added to moments. */
+void adama_gradients(hpc_program *p, const hpc_parallel *q);
+/* After the norm: prepares the sum of squares and the clipping factor of the next step. */
+void adama_norm(update *u, const hpc_step_options *s);
+/* Has backward added a gradient of this parameter? */
+bool adama_has(const update *u, const char *name);
+void adama_step(update *u, const target *t);
+
 /* ---- optimizers -------------------------------------------------------------------------- */
 void update_adamw(update *u, const target *t);
 void update_sgd(update *u, const target *t);
 void update_muon(update *u, const target *t);
 /* Muon's momentum including this gradient; keep: store it. */
 hpc_value muon_momentum(update *u, const target *t, bool keep);
-/* Divides the rows, then the columns, of x [m,n] by the roots of moving averages of their sums of
- * squares. */
+/* Divides the rows, then the columns, of each matrix of x by the roots of moving averages of their
+ * sums of squares. */
 hpc_value evened(update *u, const target *t, hpc_value x);
 /* Updates param along `direction`, scaled to the norm of the grafting optimizer's step. */
 void update_grafted(update *u, const target *t, hpc_value direction);

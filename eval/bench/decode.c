@@ -92,10 +92,14 @@ static int write_tensor(bench *b, const hpc_model_tensor *t)
     void *plain = NULL, *panels = NULL;
     int rc;
     TRY(plain_of(&plain, t, (hpc_dtype)type->dtype));
-    if (type->pack == HPC_PANEL16) {
+    if (type->pack != HPC_PLAIN) {
         panels = hpc_alloc(hpc_type_bytes(type), 1);
         if (!panels) TRY(HPC_E_NOMEM);
-        hpc_panel16(panels, plain, (hpc_dtype)type->dtype, t->extent[0], t->extent[1]);
+        const int64_t k = t->extent[t->rank - 1], rows = elements(t) / k;
+        if (type->pack == HPC_PLANES)
+            hpc_planes(panels, rows, 0, plain, (hpc_dtype)type->dtype, rows, k);
+        else
+            hpc_panel16(panels, plain, (hpc_dtype)type->dtype, t->extent[0], t->extent[1]);
     }
     if (panels || t->role == HPC_ROLE_MATRIX || t->part == HPC_PART_HEAD)
         b->matrix_bytes += (double)hpc_type_bytes(type);

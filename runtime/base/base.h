@@ -131,6 +131,10 @@ int hpc_file_open(hpc_file_view *out, const char *path);
 /* Drops the whole pages of a part from memory; the next access reads them from the file. */
 void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes);
 void hpc_file_close(hpc_file_view *v);
+/* Zeros in a new file in `folder`, mapped to be written. The file has no name, and goes with the
+ * mapping; its blocks are allocated now, so that a full disk is an error here. */
+int hpc_file_scratch(void **out, const char *folder, size_t bytes);
+void hpc_file_scratch_close(void *data, size_t bytes);
 /* Atomic: writes a temporary file in the same folder, fsyncs it, renames it, fsyncs the folder.
  * Follows symbolic links; keeps the mode of an existing file. */
 int hpc_file_save(const char *path, const void *data, size_t bytes);

@@ -85,13 +85,23 @@ typedef struct hpc_tensor {
 /* Physical layouts. PANEL16 holds a matrix [n,k] (or a batch of them) for products with its
  * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. In block
  * formats, each block along k holds the 16-bit numbers of its 16 rows, followed by their 4-byte
- * pack units. */
-enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
+ * pack units. PLANES holds block formats of any rank: one part of all blocks, in the order of rows,
+ * after the other (kernel/planes.h). It has the bytes of plain rows, and quants are aligned. */
+enum { HPC_PLAIN = 0, HPC_PANEL16 = 1, HPC_PLANES = 2 };
+enum { HPC_PANEL = 16 }; /* rows of a panel */
 /* Packs plain rows, on the host. */
 void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k);
 /* Unpacks elements first .. first + n - 1 of a row, in whole blocks. */
 void hpc_panel16_row(void *out, const void *panels, hpc_dtype d, int64_t k, int64_t row,
                      int64_t first, int64_t n);
+
+/* Packs n plain rows of k elements as rows first ... of PLANES with `rows` rows, on the host. */
+void hpc_planes(void *planes, int64_t rows, int64_t first, const void *plain, hpc_dtype d,
+                int64_t n, int64_t k);
+/* Part `part` of rows first .. first + n - 1: where it begins and ends, in bytes. False: the format
+ * has no such part. */
+bool hpc_planes_part(size_t *from, size_t *bytes, hpc_dtype d, int part, int64_t rows,
+                     int64_t first, int64_t n, int64_t k);
 
 int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */
 size_t hpc_tensor_bytes(const hpc_tensor *t); /* as laid out, padding included */

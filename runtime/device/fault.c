@@ -20,6 +20,9 @@ static const struct {
     [HPC_FAULT_STEP] = {HPC_E_ARG, "%s: step is %lld, steps count from 1"},
     [HPC_FAULT_GROUP] = {HPC_E_ARG, "%s: token %lld goes to group %lld of %lld"},
     [HPC_FAULT_FULL] = {HPC_E_ARG, "%s: group %lld has more than %lld tokens"},
+    [HPC_FAULT_EDGES] = {HPC_E_ARG, "%s: start[%lld] is %lld, after %lld, of %lld edges"},
+    [HPC_FAULT_SOURCE] = {HPC_E_ARG, "%s: index %lld at %lld is not one of %lld rows"},
+    [HPC_FAULT_EXPERT] = {HPC_E_ARG, "%s: token %lld goes to expert %lld of %lld"},
 };
 
 int hpc_fault_fail(const hpc_fault *f)

@@ -70,7 +70,10 @@ const char *hpc_tensor_text(char out[96], const hpc_tensor *t)
                                  i == t->ragged ? "<=" : "", (long long)t->extent[i]);
     }
     if (used < size) {
-        snprintf(out + used, size - used, "]%s", t->pack == HPC_PANEL16 ? "/panel16" : "");
+        snprintf(out + used, size - used, "]%s",
+                 t->pack == HPC_PANEL16  ? "/panel16"
+                 : t->pack == HPC_PLANES ? "/planes"
+                                         : "");
     }
     return out;
 }

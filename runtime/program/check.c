@@ -50,7 +50,8 @@ static int check_operand(checker *c, const hpc_insn *i, int k)
     if (role & HPC_IN && !available(c, v))
         return hpc_fail(HPC_E_STATE, "operand %s: %%%d is used before it is assigned", name, v);
     hpc_value root = hpc_value_root(p, v);
-    if (v != root && !(role & HPC_IN)) return HPC_OK; /* a view being made reads nothing */
+    bool made = v != root && p->value[v].kind == HPC_VALUE_TEMP && !(role & HPC_IN);
+    if (made) return HPC_OK; /* a view being made reads nothing */
     if (p->value[root].kind == HPC_VALUE_STATE && i->version[k] != c->version[root])
         return hpc_fail(HPC_E_STATE, "operand %s: reads version %d of %s, which is at %d by now",
                         name, i->version[k], p->value[root].name, c->version[root]);
@@ -64,7 +65,7 @@ static int define_outputs(checker *c, const hpc_insn *i)
         hpc_value v = i->operand[k];
         const hpc_value_info *info = &c->p->value[v];
         if (info->kind == HPC_VALUE_STATE)
-            c->version[v]++;
+            c->version[hpc_value_root(c->p, v)]++;
         else if (info->kind == HPC_VALUE_INPUT || c->defined[v])
             return hpc_fail(HPC_E_STATE, "operand %s: %%%d is assigned twice",
                             i->op->sig.operand[k].name, v);

@@ -12,6 +12,7 @@ struct hpc_diff {
     int64_t n;       /* values at the start: those that may have gradients */
     hpc_value *grad; /* by value: the sum so far */
     bool *wants;     /* by value */
+    int32_t *due;    /* with fold, by trainable state: gradients that are still to come */
 };
 
 hpc_program *hpc_diff_program(hpc_diff *d)
@@ -49,21 +50,50 @@ hpc_value hpc_accumulator(hpc_program *p, hpc_value state)
     return g;
 }
 
+/* With fold: does v have a single gradient, which needs no accumulator? */
+static bool folds_at_once(const hpc_diff *d, hpc_value v)
+{
+    return d->o->fold && d->p->value[v].grad < 0;
+}
+
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v)
 {
     if (!hpc_diff_wants(d, v)) return HPC_NONE;
+    if (accumulates(d, v) && folds_at_once(d, v)) return HPC_NEW_WIDE;
     return accumulates(d, v) && d->p->value[v].index < 0 ? hpc_accumulator(d->p, v) : HPC_NEW;
+}
+
+static void fold(hpc_diff *d, hpc_value v, hpc_value g)
+{
+    hpc_program *p = d->p;
+    hpc_value sum = p->value[v].grad;
+    const hpc_tags tags = p->tags;
+    p->tags.origin = -1;
+    p->tags.phase = HPC_ACCUMULATE;
+    if (d->o->fold(p, v, g, d->o->user) < 0 && p->error.code == HPC_OK) p->error = *hpc_error_get();
+    if (sum >= 0) hpc_fill(p, sum, 0);
+    p->tags = tags;
+}
+
+/* Counts a gradient of v that was added; the last one completes the sum. */
+static void count_gradient(hpc_diff *d, hpc_value v)
+{
+    if (d->o->fold && --d->due[v] == 0) fold(d, v, d->p->value[v].grad);
 }
 
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
 {
     if (g < 0 || !hpc_diff_wants(d, v)) return;
-    if (accumulates(d, v)) {
+    if (accumulates(d, v) && folds_at_once(d, v)) {
+        d->due[v] = 0;
+        fold(d, v, g);
+    } else if (accumulates(d, v)) {
         hpc_value into = hpc_accumulator(d->p, v), index = d->p->value[v].index;
         if (index >= 0)
             hpc_pick(d->p, into, g, index, v);
         else if (g != into)
             hpc_scale(d->p, into, g, HPC_NONE, 1.0);
+        count_gradient(d, v);
     } else if (d->grad[v] == HPC_NONE) {
         d->grad[v] = g;
     } else {
@@ -116,6 +146,36 @@ static int find_wanted(hpc_diff *d)
         }
     }
     return HPC_OK;
+}
+
+/* Trainable state that several instructions read has an accumulator. */
+static int count_due(hpc_diff *d)
+{
+    hpc_program *p = d->p;
+    const hpc_segment *s = &p->segment[d->o->forward];
+    if (!d->o->fold) return HPC_OK;
+    d->due = hpc_alloc((size_t)d->n + 1, sizeof *d->due);
+    if (!d->due) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < s->insn_n; k++)
+        for (int a = 0; a < s->insn[k].op->sig.operand_n; a++) {
+            hpc_value v = s->insn[k].operand[a];
+            if (hpc_diff_wants(d, v) && p->value[v].trainable) d->due[v]++;
+        }
+    for (int64_t k = 0; k < d->o->seed_n; k++)
+        if (p->value[d->o->seed_of[k]].trainable && d->o->seed[k] >= 0) d->due[d->o->seed_of[k]]++;
+    for (hpc_value v = 0; v < d->n; v++)
+        if (d->due[v] > 1 && hpc_accumulator(p, v) < 0) return hpc_program_status(p);
+    return HPC_OK;
+}
+
+/* Sums that lack a gradient which no path of the loss gives. */
+static void fold_rest(hpc_diff *d)
+{
+    for (hpc_value v = 0; d->o->fold && v < d->n; v++)
+        if (d->p->value[v].trainable && d->p->value[v].grad >= 0 && d->due[v] > 0) {
+            d->p->tags.block = -1;
+            fold(d, v, d->p->value[v].grad);
+        }
 }
 
 /* What backward reads of state must still be what `i` read. */
@@ -293,9 +353,11 @@ int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
     if (!d.grad || !d.wants) TRY(HPC_E_NOMEM);
     for (int64_t v = 0; v < d.n; v++) d.grad[v] = HPC_NONE;
     TRY(find_wanted(&d));
+    TRY(count_due(&d));
     p->current = o->backward;
     add_seeds(&d);
     TRY(run_rules(&d));
+    fold_rest(&d);
     for (int64_t k = 0; k < o->want_n; k++) o->want_grad[k] = d.grad[o->want[k]];
     TRY(add_deferred(&d));
     TRY(begin_all_anew(&d));
@@ -303,6 +365,7 @@ int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
 out:
     hpc_free(d.grad);
     hpc_free(d.wants);
+    hpc_free(d.due);
     p->current = current;
     p->tags = tags;
     return rc;

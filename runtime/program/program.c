@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/program/offload.h"
 #include "runtime/program/priv.h"
 
 hpc_program *hpc_program_create(void)
@@ -115,6 +116,15 @@ hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool t
     return v;
 }
 
+hpc_value hpc_program_state_part(hpc_program *p, hpc_value base, int64_t element, hpc_type t)
+{
+    hpc_value root = hpc_value_root(p, base), v = hpc_value_add(p, NULL, HPC_VALUE_STATE, t);
+    if (v < 0) return v;
+    p->value[v].base = root;
+    p->value[v].base_element = p->value[base].base_element + element;
+    return v;
+}
+
 void hpc_program_keep(hpc_program *p, hpc_value v)
 {
     if (v >= 0) p->value[hpc_value_root(p, v)].kept = true;
@@ -172,7 +182,7 @@ static int check_operand(const hpc_program *p, const hpc_op *op, int k, hpc_valu
     int flags = op->sig.operand[k].flags;
     if (v == HPC_NONE)
         return flags & HPC_OPTIONAL ? HPC_OK : hpc_fail(HPC_E_ARG, "operand %s is required", name);
-    if (v == HPC_NEW)
+    if (v == HPC_NEW || v == HPC_NEW_WIDE)
         return flags & HPC_OUT && !(flags & HPC_IN)
                    ? HPC_OK
                    : hpc_fail(HPC_E_ARG, "operand %s is not an output to be made", name);
@@ -255,16 +265,29 @@ static int make_outputs(hpc_program *p, hpc_insn *i, const hpc_type *type)
     }
     for (int k = 0; k < i->op->sig.operand_n; k++) /* after all were read */
         if (hpc_insn_role(p, i, k) & HPC_OUT && p->value[i->operand[k]].kind == HPC_VALUE_STATE)
-            p->value[i->operand[k]].version++;
+            p->value[hpc_value_root(p, i->operand[k])].version++;
     if (i->op->view) hpc_view_bind(p, i);
 out:
     return rc;
+}
+
+/* Makes HPC_NEW of the outputs HPC_NEW_WIDE; returns their set. */
+static unsigned take_wide(hpc_insn *i)
+{
+    unsigned set = 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] != HPC_NEW_WIDE) continue;
+        i->operand[k] = HPC_NEW;
+        set |= 1u << k;
+    }
+    return set;
 }
 
 static int build(hpc_program *p, hpc_insn *i, const void *attr)
 {
     const hpc_signature *sig = &i->op->sig;
     hpc_type type[HPC_OPERAND_MAX];
+    unsigned wide = take_wide(i);
     int rc = HPC_OK;
     for (int k = 0; k < sig->operand_n; k++) TRY(check_operand(p, i->op, k, i->operand[k]));
     for (int k = 0; k < sig->operand_n; k++) TRY(check_alias(p, i, k));
@@ -279,6 +302,8 @@ static int build(hpc_program *p, hpc_insn *i, const void *attr)
         else
             type[k] = (hpc_type){.rank = -1, .ragged = -1, .count = HPC_NONE};
     TRY(i->op->shape(p, i, type));
+    for (int k = 0; k < sig->operand_n; k++)
+        if (wide >> k & 1 && type[k].dtype == HPC_BF16) type[k].dtype = HPC_F32;
     TRY(make_outputs(p, i, type));
 out:
     return rc;

@@ -27,8 +27,9 @@ typedef struct hpc_op hpc_op;
 /* ---- values ---------------------------------------------------------------- */
 typedef int32_t hpc_value; /* an index into p->value */
 enum {
-    HPC_NONE = -1, /* an absent optional operand */
-    HPC_NEW = -2   /* as an output given to hpc_emit: create it */
+    HPC_NONE = -1,    /* an absent optional operand */
+    HPC_NEW = -2,     /* as an output given to hpc_emit: create it */
+    HPC_NEW_WIDE = -3 /* the same, in f32 where the op would make bf16 */
 };
 
 /* Layout of a value on one grid axis. The extent of a split value is global until hpc_shard has
@@ -38,14 +39,22 @@ enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial 
 /* Also a split; its parts are subdivisions of the parts of every axis with HPC_SPLIT(dim). If
  * operands of one instruction have both kinds of split, those with HPC_INNER are gathered. */
 #define HPC_INNER(dim) (1 + HPC_RANK_MAX + (dim))
-/* The dimension that a layout splits, either way; below 0: none. */
+/* Each rank has the rows that were sent to it, as many as the run-time extent says: any part of
+ * them, so extents are not divided. Numbers about such rows (starts, counts) are HPC_OWN(0) as well,
+ * and mean the rank's own rows. There is no conversion from or to this layout. */
+#define HPC_OWN(dim) (1 + 2 * HPC_RANK_MAX + (dim))
+static inline bool hpc_layout_own(int8_t layout)
+{
+    return layout > 2 * HPC_RANK_MAX;
+}
 static inline bool hpc_layout_inner(int8_t layout)
 {
-    return layout > HPC_RANK_MAX;
+    return layout > HPC_RANK_MAX && !hpc_layout_own(layout);
 }
+/* The dimension that a layout splits, in any way; below 0: none. */
 static inline int hpc_layout_dim(int8_t layout)
 {
-    return hpc_layout_inner(layout) ? layout - 1 - HPC_RANK_MAX : layout - 1;
+    return layout <= 0 ? layout - 1 : (layout - 1) % HPC_RANK_MAX;
 }
 static inline int8_t hpc_layout_split(int dim, bool inner)
 {
@@ -55,7 +64,7 @@ static inline int8_t hpc_layout_split(int dim, bool inner)
 #define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
-    uint8_t dtype, pack;       /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
+    uint8_t dtype, pack;       /* hpc_dtype; layout, device.h */
     int8_t rank, ragged;       /* ragged: the dimension with a run-time extent, or -1 */
     int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., HPC_SPLIT(dim) or HPC_INNER(dim) */
     hpc_value count;           /* i32 value of the run-time extents, or HPC_NONE */
@@ -98,6 +107,8 @@ typedef struct hpc_value_info {
     int32_t version;            /* state: the newest version */
     int32_t segment, insn;      /* temporaries: where assigned */
     bool absent;                /* state of another stage: has no memory on this rank */
+    bool joined;                /* temporary: sharding will sum it over ranks */
+    bool outside;               /* state in an outside memory: only fetch and stow use it */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -167,7 +178,7 @@ int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
  * outputs are stored in operand. The error for operands that do not match names segment,
  * instruction, operand and both shapes. */
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
-/* 0, or the code of the first failed emission, recorded again. Builders check once, at the end. */
+/* 0, or the code of the first failed emission, recorded again. Builders check it at the end. */
 int hpc_program_status(const hpc_program *p);
 /* Proves single assignment, order and versions, and that counts and guards have valid types.
  * Call it after every pass; tests always do. hpc_emit checks shapes. */
@@ -189,6 +200,9 @@ typedef struct hpc_diff_options {
     const hpc_value *want; /* [want_n]: further values that need gradients, not trainable state */
     hpc_value *want_grad;  /* out, [want_n]: their gradients; HPC_NONE where none flows */
     int64_t want_n;
+    /* Takes gradients in place of accumulators, which only state read twice has (or NULL) */
+    int (*fold)(hpc_program *p, hpc_value state, hpc_value gradient, void *user);
+    void *user;
 } hpc_diff_options;
 /* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
  * written later. */
@@ -202,7 +216,9 @@ hpc_value hpc_accumulator(hpc_program *p, hpc_value state);
  * temporaries of a block that no other block reads in forward: the residual stream is kept.
  * BLOCK recomputes all of them, SELECTIVE only those that take few flops and save memory: never
  * products or attention. An instruction is never recomputed if its result is kept, guarded or
- * received from other ranks, or if it reads state that is written before the end of backward.
+ * received from other ranks, or if it reads state that is written before the end of backward. Nor
+ * is one whose result is `joined`: backward then reads the sum that forward made, and repeats no
+ * collective. repeat_joined: such results are recomputed, and summed again.
  * Call it after hpc_differentiate, before hpc_shard; tags.origin names the recomputed
  * instruction. */
 typedef enum hpc_recompute_policy {
@@ -214,6 +230,7 @@ typedef struct hpc_recompute_options {
     int forward, backward; /* segments */
     int policy;            /* hpc_recompute_policy */
     int blocks;            /* only blocks 0 to blocks - 1, by tag; 0: all */
+    bool repeat_joined;
 } hpc_recompute_options;
 int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 
@@ -247,18 +264,16 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
  * input is ready, and instructions that wait for one come after all other possible work. Inputs
  * of the next collective on the critical path come first; weight gradients are computed while it
  * is in flight. Recomputation waits until backward has reached the following block. The bits do
- * not change, state is written in the same order, and all ranks of a grid get the same order,
- * because attributes are not used. Segments with messages are not changed. Call it after
- * hpc_shard. */
+ * not change, state is written in the same order, and all ranks of a grid get the same order.
+ * Segments with messages are not changed. Call it after hpc_shard. */
 typedef struct hpc_overlap_options {
     int ahead; /* state is gathered up to this many blocks before its use; sums that end in state
                   may be in flight equally long before their memory is needed */
     size_t bucket_bytes; /* combines these sums into messages of up to this many bytes; 0: none */
 } hpc_overlap_options;
 int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
-/* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append
- * copies it, with new temporaries. The caller guarantees that the segments between them give the
- * same results in the new order: only versions and single assignment are checked. */
+/* Appends segment `from` to `into`, so that both overlap. move leaves `from` empty; append copies
+ * it. The caller guarantees that the segments between them give the same results in that order. */
 int hpc_program_move(hpc_program *p, int into, int from);
 int hpc_program_append(hpc_program *p, int into, int from);
 
@@ -278,8 +293,7 @@ typedef struct hpc_placement {
     size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
 /* elsewhere[value]: memory that state already has, so that it gets no place; may be NULL.
- * workspace_bytes[segment][insn]; NULL: none. own_bytes: reserved at all times. Allocates from
- * `a`. */
+ * workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`. */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 

@@ -65,7 +65,8 @@ static void note_all(recomputer *w)
 {
     const hpc_program *p = w->p;
     for (int64_t v = 0; v < p->value_n; v++)
-        if (p->value[v].kept) hold(w, (hpc_value)v);
+        if (p->value[v].kept || (p->value[v].joined && !w->o->repeat_joined))
+            hold(w, (hpc_value)v);
     for (int64_t s = 0; s < p->segment_n; s++)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++)
             note_reads(w, (int)s, &p->segment[s].insn[k]);
@@ -94,7 +95,8 @@ static bool is_in_policy(const recomputer *w, const hpc_insn *i)
 static bool is_repeatable(const recomputer *w, const hpc_insn *i)
 {
     const hpc_program *p = w->p;
-    if (i->op->comm >= 0 || i->tags.guard >= 0 || i->tags.block < 0) return false;
+    bool moves = i->op->comm >= 0 && !(i->op == &hpc_op_exchange && w->o->repeat_joined);
+    if (moves || i->tags.guard >= 0 || i->tags.block < 0) return false;
     if (!is_in_policy(w, i)) return false;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value root = hpc_value_root(p, i->operand[k]);

@@ -31,7 +31,7 @@ static int set_local(const sharder *w, hpc_value v, hpc_type *t)
     for (int a = 0; a < HPC_AXIS_N; a++) {
         int n = shard_extent(w, a), d = hpc_layout_dim(t->layout[a]);
         if (n == 1) t->layout[a] = HPC_REPLICATED;
-        if (n == 1 || d < 0 || picked_there(w, t, a)) continue;
+        if (n == 1 || d < 0 || hpc_layout_own(t->layout[a]) || picked_there(w, t, a)) continue;
         if (d >= t->rank)
             return hpc_fail(HPC_E_SHAPE, "a layout splits dimension %d of rank %d", d, t->rank);
         if (t->extent[d] % n)
@@ -77,11 +77,12 @@ static bool is_input(const sharder *w, const hpc_insn *i, int k)
 }
 
 /* Partial sums in state are those of gradients: they are brought to the layout that they settle in
- * before anything else is made of them. */
+ * before anything else is made of them. State updated in place stays partial. */
 static bool settles(const sharder *w, const hpc_insn *i, int k, int axis)
 {
     const hpc_value_info *v = &w->p->value[i->operand[k]];
-    return v->kind == HPC_VALUE_STATE && v->type.layout[axis] == HPC_PARTIAL;
+    return v->kind == HPC_VALUE_STATE && v->type.layout[axis] == HPC_PARTIAL &&
+           !(hpc_insn_role(w->p, i, k) & HPC_OUT);
 }
 
 /* An input's layout, as it will be before this instruction asks for more. */
@@ -160,10 +161,15 @@ static bool stays_whole(const sharder *w, const hpc_insn *i, const hpc_dims *dim
     return stays;
 }
 
-typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
+typedef struct label { /* of dimensions that are split together, in the same way */
     char name;         /* 0: none */
-    bool inner;
+    int8_t way;        /* layout of dimension 0 that is split so */
 } label;
+
+static int8_t way_of(int8_t layout)
+{
+    return (int8_t)(layout - hpc_layout_dim(layout));
+}
 
 /* The label to split by: that of the most bytes split already, of plain parts before inner ones. */
 static label choose_label(const layouts *l, const sharder *w, const hpc_insn *i,
@@ -185,7 +191,7 @@ static label choose_label(const layouts *l, const sharder *w, const hpc_insn *i,
         if (gives == best_gives && bytes <= best_bytes) continue;
         if (!divides(l, w, i, global, dims, name, axis)) continue;
         if (stays_whole(w, i, dims, name, axis)) continue;
-        best = (label){name, inner};
+        best = (label){name, way_of(layout)};
         best_bytes = bytes;
         best_gives = gives;
     }
@@ -217,21 +223,47 @@ static char own_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims,
 static int8_t layout_by(const hpc_dims *dims, int k, label by, int8_t otherwise)
 {
     for (int d = 0; by.name && d < HPC_RANK_MAX && dims->label[k][d]; d++)
-        if (dims->label[k][d] == by.name) return hpc_layout_split(d, by.inner);
+        if (dims->label[k][d] == by.name) return (int8_t)(by.way + d);
     return otherwise;
+}
+
+/* True if an operand must have one split along the axis, by which the others go. */
+static bool is_fixed(const hpc_insn *i, const hpc_dims *dims, int axis)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (dims->as[k] && dims->as[k][axis] > 0) return true;
+    return false;
+}
+
+/* Numbers about own rows are made of such numbers, or of split rows. */
+static int8_t own_layout(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && is_input(w, i, k) && dims->own >> k & 1 &&
+            hpc_layout_own(layout_of(w, i, k, axis)))
+            return HPC_OWN(0);
+    return HPC_REPLICATED;
 }
 
 static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_type *global,
                          const hpc_dims *dims, int axis)
 {
-    label by = {own_label(w, i, dims, axis), false};
-    if (!by.name) by = choose_label(l, w, i, global, dims, axis);
-    bool passes = !by.name && passes_partials(w, i, dims, axis);
+    bool fixed = is_fixed(i, dims, axis);
+    label by = {fixed ? 0 : own_label(w, i, dims, axis), HPC_SPLIT(0)};
+    if (!by.name && !fixed) by = choose_label(l, w, i, global, dims, axis);
+    bool passes = !fixed && !by.name && passes_partials(w, i, dims, axis);
     int8_t none = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
+    bool rows = by.name && by.name == dims->own_rows;
+    int8_t own = rows ? HPC_OWN(0) : own_layout(w, i, dims, axis);
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0) continue;
-        if (dims->as[k] && dims->as[k][axis] > 0) {
-            l->in[k][axis] = l->out[k][axis] = dims->as[k][axis];
+        if (dims->own >> k & 1) {
+            l->out[k][axis] = own;
+            if (is_input(w, i, k)) l->in[k][axis] = layout_of(w, i, k, axis);
+            continue;
+        }
+        if (fixed) {
+            l->in[k][axis] = l->out[k][axis] = dims->as[k] ? dims->as[k][axis] : HPC_REPLICATED;
             continue;
         }
         if (is_input(w, i, k)) {

@@ -117,7 +117,8 @@ static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
     int8_t from = t.layout[axis];
     int8_t split = from > 0 ? from : to;
     int d = hpc_layout_dim(split), n = shard_extent(w, axis);
-    bool parts = d >= 0 && d < t.rank && !held_finer(w, &t, axis, d, hpc_layout_inner(split));
+    bool parts = d >= 0 && d < t.rank && !hpc_layout_own(split) &&
+                 !held_finer(w, &t, axis, d, hpc_layout_inner(split));
     if (from == HPC_PARTIAL && to == HPC_REPLICATED)
         *y = over(w, v, axis, &hpc_op_all_reduce);
     else if (from == HPC_LOGARITHM && to == HPC_REPLICATED)

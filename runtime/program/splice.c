@@ -20,7 +20,7 @@ void hpc_versions_count(hpc_program *p)
             for (int a = 0; a < i->op->sig.operand_n; a++)
                 if (hpc_insn_role(p, i, a) & HPC_OUT &&
                     p->value[i->operand[a]].kind == HPC_VALUE_STATE)
-                    p->value[i->operand[a]].version++;
+                    p->value[hpc_value_root(p, i->operand[a])].version++;
         }
 }
 

@@ -74,7 +74,9 @@ static void append_layout(char *out, size_t size, const hpc_type *t)
             snprintf(where, sizeof where, ":at %d", hpc_layout_at(t->layout[a]));
         if (t->layout[a] > 0)
             snprintf(where, sizeof where, ":%d%s", hpc_layout_dim(t->layout[a]),
-                     hpc_layout_inner(t->layout[a]) ? " inner" : "");
+                     hpc_layout_inner(t->layout[a]) ? " inner"
+                     : hpc_layout_own(t->layout[a]) ? " own"
+                                                    : "");
         append(out, size, where);
         open = true;
     }
@@ -96,6 +98,7 @@ const char *hpc_type_text(char out[128], const hpc_type *t)
     }
     append(out, size, "]");
     if (t->pack == HPC_PANEL16) append(out, size, "/panel16");
+    if (t->pack == HPC_PLANES) append(out, size, "/planes");
     append_layout(out, size, t);
     return out;
 }

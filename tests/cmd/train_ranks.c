@@ -105,6 +105,31 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
     hpc_test_refuses(&o, root, "export @two --to packed --out @no.packed", "pack the folder");
 }
 
+/* In a pipeline of two ranks, the last waits for activations, and the first for gradients. */
+static void bubbles_are_named(void **state, const char *name)
+{
+    static const char *const cause[] = {"gradients of the stage after",
+                                        "activations of the stage before"};
+    char path[PATH_MAX];
+    hpc_json *root;
+    int seen[2] = {0};
+    test_ok(hpc_json_read(&root, hpc_test_path(path, *state, name)));
+    const hpc_json *events = hpc_json_get(root, "traceEvents");
+    for (int64_t k = 0; k < hpc_json_n(events); k++) {
+        const hpc_json *event = hpc_json_at(events, k);
+        const char *text;
+        int64_t rank;
+        test_ok(hpc_json_text(&text, hpc_json_get(event, "name"), "name"));
+        if (strncmp(text, "bubble ", 7) != 0) continue;
+        test_ok(hpc_json_int(&rank, hpc_json_get(event, "pid"), "pid"));
+        test_ok(hpc_json_text(&text, hpc_json_get(hpc_json_get(event, "args"), "cause"), "cause"));
+        assert_true(rank == 0 || rank == 1);
+        seen[rank] += strcmp(text, cause[rank]) == 0;
+    }
+    assert_true(seen[0] > 0 && seen[1] > 0);
+    hpc_json_free(root);
+}
+
 /* A pipeline by options, and by the plan that `plan show` prints, resumed without stages. */
 static void stages_are_ranks(void **state)
 {
@@ -114,6 +139,11 @@ static void stages_are_ranks(void **state)
                              "arrival --trace @piped.json");
     traced(state, "piped.json", 2, 4);
     assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), "report @piped");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "activations");
+    hpc_test_says(o.out, "other communication");
+    bubbles_are_named(state, "piped.json");
     hpc_test_command_in(&o, root_of(state),
                         "plan show --shape @piped/model --length 24 --sequences 8 --grid pipe=2 "
                         "--pipe-schedule gpipe --accumulate 2 --json");

@@ -3,7 +3,8 @@
  * with an error that names the rank, and resumes on the same or another number of ranks, up to the
  * undisturbed result.
  *
- * Two kills; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty, and all variants.
+ * Two kills of data ranks and one of a stage; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty
+ * and ten, and all variants.
  */
 /* tsan: left out, other tests start the same threads. */
 #include "tests/cmd/mpirun.h"
@@ -94,26 +95,32 @@ static double furthest(void **state, const char *a, const char *b, int64_t steps
     return most;
 }
 
+typedef struct storm {
+    const char *run, *how; /* folder; options of the grid */
+    int often, seldom;     /* kills, with HPC_TEST_LONG and without */
+} storm;
+
 /* Killed at moments from its start on, and resumed on the same grid: the same bits. */
-static void at_any_moment(void **state)
+static void at_any_moment(void **state, const storm *x)
 {
-    int times = getenv("HPC_TEST_LONG") ? 20 : 2;
+    int times = getenv("HPC_TEST_LONG") ? x->often : x->seldom;
     uint32_t seed = getenv("HPC_TEST_SEED") ? (uint32_t)atoi(getenv("HPC_TEST_SEED")) : 1;
-    char words[512];
+    char words[512], calm[64], a[128], b[128];
     int64_t step = -1;
     if (!can_mpirun()) skip();
+    snprintf(calm, sizeof calm, "%s-calm", x->run);
     for (int k = 0; k < times; k++) {
         int rank = (int)(hpc_random_bits(seed, 0, 0, (uint64_t)k) % RANKS);
         int64_t ms = hpc_random_bits(seed, 1, 0, (uint64_t)k) % 1500;
-        pid_t job = mpirun(state, RANKS, STORM "--steps 100000 --zero 1 --out @storm --resume",
-                           "storm.log");
-        /* Each other time from the first step on, not from the start. */
-        for (int n = 0; k % 2 && n < 2000 && newest(state, "storm") <= step; n++) sleep_ms(10);
-        sleep_ms(k % 2 ? ms / 2 : ms);
+        bool late = k % 2 || times == 1; /* from the first step on, not from the start */
+        snprintf(words, sizeof words, STORM "--steps 100000 %s --out @%s --resume", x->how, x->run);
+        pid_t job = mpirun(state, RANKS, words, "storm.log");
+        for (int n = 0; late && n < 2000 && newest(state, x->run) <= step; n++) sleep_ms(10);
+        sleep_ms(late ? ms / 2 : ms);
         double seconds = kill_rank(state, job, rank, "storm.log");
-        int64_t now = newest(state, "storm");
+        int64_t now = newest(state, x->run);
         print_message("rank %d, %lld ms behind %s: ended within %.1f s, checkpoint of step %lld\n",
-                      rank, (long long)(k % 2 ? ms / 2 : ms), k % 2 ? "a checkpoint" : "its start",
+                      rank, (long long)(late ? ms / 2 : ms), late ? "a checkpoint" : "its start",
                       seconds, (long long)now);
         assert_true(seconds < SOON);
         assert_true(now >= step); /* none was lost */
@@ -121,49 +128,87 @@ static void at_any_moment(void **state)
     }
     assert_true(step > 0);
     step += 4;
-    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @storm --resume",
-             (long long)step);
+    snprintf(words, sizeof words, STORM "--steps %lld %s --out @%s --resume", (long long)step,
+             x->how, x->run);
     assert_int_equal(ended(mpirun(state, RANKS, words, "storm.log")), 0);
-    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @calm", (long long)step);
+    snprintf(words, sizeof words, STORM "--steps %lld %s --out @%s", (long long)step, x->how, calm);
     assert_int_equal(ended(mpirun(state, RANKS, words, "calm.log")), 0);
-    assert_true(furthest(state, "storm", "calm", step) == 0);
-    same_bits(state, "storm/model/model.safetensors", "calm/model/model.safetensors");
+    assert_true(furthest(state, x->run, calm, step) == 0);
+    snprintf(a, sizeof a, "%s/model/model.safetensors", x->run);
+    snprintf(b, sizeof b, "%s/model/model.safetensors", calm);
+    same_bits(state, a, b);
 }
+
+static void ranks_along_data(void **state)
+{
+    at_any_moment(state, &(storm){"storm", "--zero 1", 20, 2});
+}
+
+static void stages_of_a_pipeline(void **state)
+{
+    at_any_moment(state, &(storm){"piped",
+                                  "--layers 4 --grid pipe=4 --accumulate 4 --rows 2 "
+                                  "--pipe-schedule arrival",
+                                  10, 1});
+}
+
+typedef struct leg {
+    int ranks;
+    const char *how;
+} leg;
+enum { TURNS = 4 };
 
 /* Killed once there is a checkpoint more, and resumed on fewer ranks, and on more. Sums of another
  * number of parts are rounded otherwise: the same loss to 1e-5. */
-static void on_other_numbers_of_ranks(void **state)
+static void on_other_grids(void **state, const char *run, const char *all, const leg *turn)
 {
-    static const int ranks[] = {4, 2, 1, 4};
-    static const char *const how[] = {"--zero 3", "--zero 1", "", "--grid data=2,row=2 --zero 2"};
-    char words[512];
+    char words[512], steady[64];
     int64_t step = 0;
     if (!can_mpirun()) skip();
     only_when_long();
-    for (int k = 0; k < 4; k++) {
-        snprintf(words, sizeof words, STORM "--steps %d --out @elastic --resume %s",
-                 k < 3 ? 100000 : (int)step + 4, how[k]);
-        pid_t job = mpirun(state, ranks[k], words, "elastic.log");
+    snprintf(steady, sizeof steady, "%s-steady", run);
+    for (int k = 0; k < TURNS; k++) {
+        snprintf(words, sizeof words, STORM "%s --steps %d --out @%s --resume %s", all,
+                 k < 3 ? 100000 : (int)step + 4, run, turn[k].how);
+        pid_t job = mpirun(state, turn[k].ranks, words, "elastic.log");
         if (k == 3) {
             assert_int_equal(ended(job), 0);
             break;
         }
-        for (int n = 0; n < 1000 && newest(state, "elastic") <= step; n++) sleep_ms(10);
-        if (ranks[k] > 1) {
-            assert_true(kill_rank(state, job, ranks[k] - 1, "elastic.log") < SOON);
+        for (int n = 0; n < 1000 && newest(state, run) <= step; n++) sleep_ms(10);
+        if (turn[k].ranks > 1) {
+            assert_true(kill_rank(state, job, turn[k].ranks - 1, "elastic.log") < SOON);
         } else {
             assert_int_equal(kill(rank_of(job, 0), SIGKILL), 0);
             assert_int_not_equal(ended(job), 0);
         }
-        assert_true(newest(state, "elastic") > step);
-        step = newest(state, "elastic");
+        assert_true(newest(state, run) > step);
+        step = newest(state, run);
     }
     step += 4;
-    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @steady", (long long)step);
-    assert_int_equal(ended(mpirun(state, 4, words, "steady.log")), 0);
-    double most = furthest(state, "elastic", "steady", step);
+    snprintf(words, sizeof words, STORM "%s --steps %lld %s --out @%s", all, (long long)step,
+             turn[0].how, steady);
+    assert_int_equal(ended(mpirun(state, turn[0].ranks, words, "steady.log")), 0);
+    double most = furthest(state, run, steady, step);
     print_message("%lld steps: losses within %.1e\n", (long long)step, most);
     assert_true(most <= 1e-5);
+}
+
+static void on_other_numbers_of_ranks(void **state)
+{
+    on_other_grids(
+        state, "elastic", "",
+        (const leg[TURNS]){
+            {4, "--zero 3"}, {2, "--zero 1"}, {1, ""}, {4, "--grid data=2,row=2 --zero 2"}});
+}
+
+static void on_other_numbers_of_stages(void **state)
+{
+    on_other_grids(state, "staged", "--layers 4 --accumulate 4 --rows 2",
+                   (const leg[TURNS]){{4, "--grid pipe=4"},
+                                      {2, "--grid pipe=2 --pipe-schedule interleaved"},
+                                      {1, ""},
+                                      {4, "--grid pipe=2,data=2 --pipe-schedule arrival"}});
 }
 
 /* examples/train-mpirun.sh starts a job again that lost a rank. */
@@ -212,8 +257,8 @@ static void the_example_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_any_moment),
-        cmocka_unit_test(on_other_numbers_of_ranks),
+        cmocka_unit_test(ranks_along_data),          cmocka_unit_test(stages_of_a_pipeline),
+        cmocka_unit_test(on_other_numbers_of_ranks), cmocka_unit_test(on_other_numbers_of_stages),
         cmocka_unit_test(the_example_goes_on),
     };
     return cmocka_run_group_tests_name("cmd/train_storm", tests, setup_data,

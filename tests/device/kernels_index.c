@@ -242,7 +242,7 @@ static void puts_cost_what_they_write(void **state)
                               .x = drawn(&h, HPC_F32, 2, 1, 3, 0, 1, 1),
                               .index = ints(&h, 1, 1, 0, one)};
         hpc_plan put = {0}, add = {0};
-        a.attr = (hpc_scatter_attr){HPC_SCATTER_SET, rows, 0};
+        a.attr = (hpc_scatter_attr){.mode = HPC_SCATTER_SET, .rows = rows};
         assert_int_equal(select_scatter(&put, hpc_device_kernels(d, false), 2, &a), 0);
         a.attr.mode = HPC_SCATTER_ADD;
         assert_int_equal(select_scatter(&add, hpc_device_kernels(d, false), 2, &a), 0);

@@ -126,6 +126,23 @@ static void copies(void **state)
         }
 }
 
+static void moves_between_memories(void **state)
+{
+    static const hpc_dtype dtype[] = {HPC_F32, HPC_BF16};
+    for (int k = 0; k < 2; k++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "fetch and stow of type %d", dtype[k]);
+        hpc_type t = test_type(dtype[k], 5, 131);
+        hpc_value here = hpc_test_state(&c, t, 1, false), there = hpc_test_state(&c, t, 1, false);
+        hpc_test_given_of(&c, here)->constant = hpc_test_given_of(&c, there)->constant = true;
+        hpc_move(c.p, &hpc_op_fetch, here, hpc_test_input(&c, t, 1));
+        hpc_move(c.p, &hpc_op_stow, there, here);
+        hpc_test_want(&c, here, HPC_TEST_EXACT);
+        hpc_test_want(&c, there, HPC_TEST_EXACT);
+        hpc_test_case_check(&c);
+    }
+}
+
 /* Towards zero, and no further than the integers go; from what f64 holds exactly. */
 static void copies_to_integers(void **state)
 {
@@ -244,6 +261,7 @@ int main(void)
         cmocka_unit_test(repetitions_are_told_apart),
         cmocka_unit_test(scales),
         cmocka_unit_test(copies),
+        cmocka_unit_test(moves_between_memories),
         cmocka_unit_test(copies_to_integers),
         cmocka_unit_test(copies_of_what_is_live),
         cmocka_unit_test(fills),

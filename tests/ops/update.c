@@ -113,6 +113,62 @@ static void adams(void **state)
         for (int w = 0; w < 2; w++) adam_case(state, parts, parts & 2 ? 100000 : 1, w);
 }
 
+/* Gradients added to the moments. parts: 1 y takes the gradient's memory, 2 clip. */
+static void adam_add_case(void **state, int parts, int w)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "adam_add parts %d type %d", parts, w);
+    hpc_type t = test_type(HPC_F32, ROWS, COLS);
+    hpc_value m = hpc_test_state(&c, t, 1, false), v = hpc_test_state(&c, t, 1, false);
+    hpc_test_given *second = hpc_test_given_of(&c, v);
+    for (int64_t i = 0; i < second->n; i++) second->data[i] = fabs(second->data[i]);
+    for (int s = 0; s < STEPS; s++) {
+        hpc_value grad = hpc_test_input(&c, test_type(width[w], ROWS, COLS), 1);
+        hpc_value keep = hpc_test_input(&c, hpc_type_of(HPC_F32, 1, (int64_t[]){2}), 1);
+        hpc_value clip = parts & 2 ? hpc_test_scalar(&c, HPC_F32, 1.0 / (s + 1)) : HPC_NONE;
+        if (parts & 1) grad = hpc_test_temporary(&c, grad);
+        hpc_value y = hpc_adam_add(c.p, m, v, grad, keep, clip, (hpc_adam_add_attr){0.9, 0.95});
+        hpc_test_want(&c, y, HPC_TEST_SUMMED);
+        if (parts & 1 && w == 0) hpc_test_in_place(&c, y, grad);
+    }
+    c.terms = 3 * STEPS;
+    hpc_test_want(&c, m, HPC_TEST_SUMMED);
+    hpc_test_want(&c, v, HPC_TEST_SUMMED);
+    hpc_test_case_check(&c);
+}
+
+static void adam_adds(void **state)
+{
+    for (int parts = 0; parts < 4; parts++)
+        for (int w = 0; w < 2; w++) adam_add_case(state, parts, w);
+}
+
+/* parts: 1 decay, 2 a copy in bf16. */
+static void adam_step_case(void **state, int parts, int first_step)
+{
+    hpc_test_case c;
+    hpc_adamw_attr attr = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .decay = parts & 1 ? 0.1 : 0};
+    hpc_test_case_begin(&c, state, "adam_step parts %d from step %d", parts, first_step);
+    hpc_type t = test_type(HPC_F32, ROWS, COLS);
+    hpc_value param = hpc_test_state(&c, t, 1, true), half = HPC_NONE;
+    hpc_value m = hpc_test_input(&c, t, 1), v = hpc_test_input(&c, t, 1);
+    hpc_test_given *second = hpc_test_given_of(&c, v);
+    for (int64_t i = 0; i < second->n; i++) second->data[i] = fabs(second->data[i]);
+    if (parts & 2) half = hpc_test_state(&c, test_type(HPC_BF16, ROWS, COLS), 1, false);
+    if (parts & 2) hpc_test_given_of(&c, half)->constant = true;
+    for (int s = 0; s < STEPS; s++)
+        hpc_adam_step(c.p, param, half, m, v, hpc_test_scalar(&c, HPC_F32, 0.01 * (s + 1)),
+                      hpc_test_scalar(&c, HPC_I32, first_step + s), attr);
+    hpc_test_want(&c, param, HPC_TEST_CURVED);
+    if (parts & 2) hpc_test_want(&c, half, HPC_TEST_CURVED);
+    hpc_test_case_check(&c);
+}
+
+static void adam_steps(void **state)
+{
+    for (int parts = 0; parts < 4; parts++) adam_step_case(state, parts, parts & 1 ? 100000 : 1);
+}
+
 /* parts: 1 decay, 2 by, 4 a copy in bf16. */
 static void apply_case(void **state, int parts, int w)
 {
@@ -241,6 +297,8 @@ int main(void)
         cmocka_unit_test(sgds),
         cmocka_unit_test(adamws),
         cmocka_unit_test(adams),
+        cmocka_unit_test(adam_adds),
+        cmocka_unit_test(adam_steps),
         cmocka_unit_test(applies),
         cmocka_unit_test(halves_make_a_whole),
         cmocka_unit_test(tests_of_numbers),

@@ -92,13 +92,13 @@ static void dispatches(void **s)
 {
     (void)s;
     hpc_program *p = begin();
-    hpc_dispatched d = hpc_dispatch(p, INPUT(p, HPC_I32, T, 2), (hpc_dispatch_attr){E, 0});
+    hpc_dispatched d = hpc_dispatch(p, INPUT(p, HPC_I32, T, 2), (hpc_dispatch_attr){.experts = E});
     makes(p, d.start, "i32[5]");
     makes(p, d.load, "f32[4]");
     makes(p, d.dropped, "f32[]");
     assert_int_equal(p->value[d.token].type.extent[0], 2 * T);
     assert_int_equal(p->value[d.token].type.ragged, 0);
-    hpc_dispatch(p, INPUT(p, HPC_I32, T, 2), (hpc_dispatch_attr){0, 0});
+    hpc_dispatch(p, INPUT(p, HPC_I32, T, 2), (hpc_dispatch_attr){0});
     refuses(p, "experts is 0 and cap 0; at least 1 and 0 are expected");
 }
 

@@ -51,7 +51,7 @@ static void table_is_complete(void **s)
             assert_int_equal(f->names != NULL, f->kind == HPC_FIELD_NAME);
         }
     }
-    assert_int_equal(n, 54);
+    assert_int_equal(n, 60);
     assert_null(hpc_op_find("no such op"));
 }
 

@@ -105,6 +105,25 @@ static void adam_rules(void **s)
     refuses(p, HPC_E_ARG, "beta1 is 1 and beta2 0; both must be at least 0 and below 1");
 }
 
+static void adam_add_rules(void **s)
+{
+    (void)s;
+    const hpc_adam_add_attr betas = {0.9, 0.99};
+    hpc_program *p = begin();
+    hpc_value v = STATE(p, 3, 4), m = STATE(p, 3, 4), clip = SCALAR(p, HPC_F32);
+    makes(p, hpc_adam_add(p, m, v, BF16(p, 3, 4), REAL(p, 2), clip, betas), "f32[3,4]");
+    test_ok(hpc_program_check(p));
+    hpc_adam_add(p, m, v, REAL(p, 3, 4), REAL(p, 3), HPC_NONE, betas);
+    refuses(p, HPC_E_SHAPE, "keep is f32[3]: expected a factor for m and one for v");
+    p = begin();
+    hpc_adam_add(p, STATE(p, 3), STATE(p, 3), REAL(p, 4), REAL(p, 2), HPC_NONE, betas);
+    refuses(p, HPC_E_SHAPE, "grad is f32[4] and m is f32[3]: they must have the same shape");
+    p = begin();
+    hpc_adam_step(p, STATE(p, 3), HPC_NONE, REAL(p, 3), REAL(p, 3), SCALAR(p, HPC_F32),
+                  SCALAR(p, HPC_F32), usual);
+    refuses(p, HPC_E_SHAPE, "step is f32[]: expected plain i32");
+}
+
 static void apply_rules(void **s)
 {
     (void)s;
@@ -373,8 +392,10 @@ static void tile_rules(void **s)
     hpc_untile(p, REAL(p, 4, 3, 4), 6, 4);
     refuses(p, HPC_E_SHAPE, "x is f32[4,3,4]: 6 by 4 are 2 such blocks");
     p = begin();
-    hpc_tile(p, REAL(p, 2, 6, 8), 3, 4);
-    refuses(p, HPC_E_SHAPE, "x is f32[2,6,8]: expected rank 2");
+    makes(p, hpc_tile(p, REAL(p, 2, 6, 8), 3, 4), "f32[8,3,4]");
+    makes(p, hpc_untile_batch(p, REAL(p, 8, 3, 4), 2, 6, 8), "f32[2,6,8]");
+    hpc_tile(p, REAL(p, 2, 3, 6, 8), 3, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[2,3,6,8]: expected a rank of 2 to 3");
 }
 
 static void eigh_rules(void **s)
@@ -396,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adam_rules),
+        cmocka_unit_test(adam_add_rules),
         cmocka_unit_test(apply_rules),
         cmocka_unit_test(below_rules),
         cmocka_unit_test(symmetric_refuses),

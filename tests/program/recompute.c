@@ -493,7 +493,7 @@ static void long_chains(void **state)
     s.b = v;
     differentiate(&s);
     int64_t before = s.p->segment[s.backward].insn_n;
-    hpc_recompute_options o = {s.forward, s.backward, HPC_RECOMPUTE_BLOCK, 0};
+    hpc_recompute_options o = {.forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_BLOCK};
     test_ok(hpc_recompute(s.p, &o));
     assert_int_equal(s.p->segment[s.backward].insn_n, before + LONG + 3);
     hpc_program_free(s.p);
@@ -506,14 +506,18 @@ static void refusals(void **state)
     s.b = s.x;
     differentiate(&s);
     int64_t before = s.p->segment[s.backward].insn_n;
-    hpc_recompute_options o = {s.forward, s.backward, HPC_RECOMPUTE_NONE, 0};
+    hpc_recompute_options o = {.forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_NONE};
     test_ok(hpc_recompute(s.p, &o));
     assert_int_equal(s.p->segment[s.backward].insn_n, before);
     o.policy = 3;
     test_fails(hpc_recompute(s.p, &o), HPC_E_ARG, "there is no policy 3");
-    o = (hpc_recompute_options){s.forward, s.backward, HPC_RECOMPUTE_BLOCK, -1};
+    o = (hpc_recompute_options){.forward = s.forward,
+                                .backward = s.backward,
+                                .policy = HPC_RECOMPUTE_BLOCK,
+                                .blocks = -1};
     test_fails(hpc_recompute(s.p, &o), HPC_E_ARG, "blocks is -1; 0 means all");
-    o = (hpc_recompute_options){s.backward, s.forward, HPC_RECOMPUTE_BLOCK, 0};
+    o = (hpc_recompute_options){
+        .forward = s.backward, .backward = s.forward, .policy = HPC_RECOMPUTE_BLOCK};
     test_fails(hpc_recompute(s.p, &o), HPC_E_ARG, "segments 1, 0");
     hpc_program_free(s.p);
 }
@@ -524,7 +528,7 @@ static int recompute_once(void *user)
     hpc_program *p = hpc_program_copy(original);
     int rc = HPC_E_NOMEM;
     if (!p) goto out;
-    TRY(hpc_recompute(p, &(hpc_recompute_options){0, 1, HPC_RECOMPUTE_BLOCK, 0}));
+    TRY(hpc_recompute(p, &(hpc_recompute_options){.backward = 1, .policy = HPC_RECOMPUTE_BLOCK}));
 out:
     if (p && rc < 0) assert_true(hpc_program_status(p) < 0 || p->segment[1].insn_n > 0);
     hpc_program_free(p);

@@ -48,14 +48,17 @@ static inline void begin_states(lab *l)
     }
 }
 
-static inline void open_lab(lab *l, int64_t m, int64_t n, bool wide)
+/* batch 0: a matrix alone. */
+static inline void open_batch(lab *l, int64_t batch, int64_t m, int64_t n, bool wide)
 {
     update u = {.o = &l->o, .io = &l->io, .clip = HPC_NONE};
-    hpc_type type = hpc_type_of(HPC_F32, 2, (int64_t[]){m, n});
+    const int64_t extent[] = {batch, m, n};
+    hpc_type type = hpc_type_of(HPC_F32, batch ? 3 : 2, batch ? extent : extent + 1);
     l->p = u.p = hpc_program_create();
     l->io.model.freq = HPC_NONE;
     l->t = (target){
-        .name = "w", .half = HPC_NONE, .index = HPC_NONE, .m = m, .n = n, .decay = l->o.decay};
+        .name = "w", .half = HPC_NONE, .index = HPC_NONE, .batch = batch, .m = m, .n = n,
+        .decay = l->o.decay};
     l->t.param = hpc_program_state(l->p, "w", type, true);
     l->t.grad = hpc_program_input(l->p, "g", type);
     l->io.lr = scalar_input(l, "lr", HPC_F32);
@@ -72,6 +75,11 @@ static inline void open_lab(lab *l, int64_t m, int64_t n, bool wide)
     begin_states(l);
     hpc_test_write_scalar(l->e, 0, l->io.lr, 0.1);
     hpc_test_write_scalar(l->e, 0, l->io.model.step, 1);
+}
+
+static inline void open_lab(lab *l, int64_t m, int64_t n, bool wide)
+{
+    open_batch(l, 0, m, n, wide);
 }
 
 static inline void close_lab(lab *l)

@@ -239,6 +239,41 @@ static void blocks_are_apart(void **state)
     close_lab(&l);
 }
 
+/* A batch of matrices is updated like each of them alone: bit for bit, with blocks or without. */
+static void batches_are_apart(void **state)
+{
+    enum { E = 3, M = 16, N = 24, STEPS = 2 };
+    static double all[E * M * N], one[M * N], g[STEPS][E * M * N];
+    (void)state;
+    for (int k = 0; k < STEPS; k++) hpc_test_draw(g[k], E * M * N, 3 + (uint32_t)k, 1);
+    for (int v = 0; v < 2 * (HPC_OPT_N - HPC_OPT_MUON); v++) {
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_MUON + v / 2;
+        hpc_optimizer_usual(&l.o);
+        if (l.o.kind == HPC_OPT_MUON) l.o.even = 0.9;
+        l.o.block = v % 2 ? 8 : 64;
+        lab whole = {.o = l.o};
+        open_batch(&whole, E, M, N, true);
+        for (int k = 0; k < STEPS; k++) {
+            refresh(&whole, g[k]);
+            test_ok(hpc_exec_run(whole.e, whole.update, 0));
+        }
+        hpc_test_read(whole.e, 0, whole.t.param, all);
+        close_lab(&whole);
+        for (int e = 0; e < E; e++) {
+            lab alone = {.o = l.o};
+            open_lab(&alone, M, N, true);
+            for (int k = 0; k < STEPS; k++) {
+                refresh(&alone, g[k] + e * M * N);
+                test_ok(hpc_exec_run(alone.e, alone.update, 0));
+            }
+            hpc_test_read(alone.e, 0, alone.t.param, one);
+            assert_memory_equal(one, all + e * M * N, sizeof one);
+            close_lab(&alone);
+        }
+    }
+}
+
 /* Muon's step is nearly orthogonal: its singular values lie within what its coefficients leave. */
 static void muon_is_orthogonal(void **state)
 {
@@ -478,7 +513,8 @@ int main(void)
         cmocka_unit_test(one_by_one),          cmocka_unit_test(equal_directions),
         cmocka_unit_test(error_of_the_series), cmocka_unit_test(turns_with_the_gradient),
         cmocka_unit_test(asymmetry),           cmocka_unit_test(grafted_norm),
-        cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
+        cmocka_unit_test(blocks_are_apart),
+        cmocka_unit_test(batches_are_apart),    cmocka_unit_test(muon_is_orthogonal),
         cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(evened_steps),
         cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(soap_moments_go_along),
         cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),

@@ -3,40 +3,10 @@
  * and every schedule and order of arrival has the same bits.
  */
 /* tsan: left out, program/freeze_pipeline and train/ranks start the same threads. */
-#include "tests/train/ranks.h"
+#include "tests/train/pairs.h"
+#include "tests/train/pipe.h"
 
 #include "train/plan.h"
-
-typedef struct shape {
-    int pipe, chunks, data, depth, row, col, zero;
-    bool sequence;
-} shape;
-
-static job *pipeline(hpc_test_folder *f, int layers, int microbatches)
-{
-    job *j = start(f, HPC_OPT_SGD, NULL);
-    j->o.model.dtype = HPC_F64;
-    j->o.model.layers = layers;
-    j->o.accumulate = microbatches;
-    j->steps = FEW;
-    return j;
-}
-
-static job *copy_of(const job *from, const shape *s, int schedule)
-{
-    job *j = hpc_alloc(1, sizeof *j);
-    assert_non_null(j);
-    j->o = from->o;
-    j->source = from->source;
-    j->steps = from->steps;
-    put_grid(j, &(grid){s->data ? s->data : 1, s->depth ? s->depth : 1, s->row ? s->row : 1,
-                        s->col ? s->col : 1, s->zero, false});
-    j->shape.extent[HPC_AXIS_PIPE] = s->pipe;
-    j->o.parallel.sequence = s->sequence;
-    j->o.parallel.overlap = true;
-    j->o.parallel.pipe = (hpc_pipe){.schedule = schedule, .chunks = s->chunks};
-    return j;
-}
 
 static void as_one_rank(job *serial, const shape *s, int schedule, double bound)
 {
@@ -104,6 +74,27 @@ static void with_other_passes(void **state)
         .rank = 2, .alpha = 4, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
     run_job(serial);
     as_one_rank(serial, &(shape){.pipe = 2}, HPC_PIPE_1F1B, 1e-12);
+    hpc_free(serial);
+}
+
+/* Pruning, and overdecomposition with each axis that it serves. */
+static void pruned_and_in_two_parts(void **state)
+{
+    static const shape shapes[] = {{.pipe = 2}, {.pipe = 2, .data = 2, .zero = 1}};
+    static const shape halved[] = {{.pipe = 2}, {.pipe = 2, .row = 2}, {.pipe = 2, .col = 2}};
+    job *serial = pipeline(*state, 4, 4);
+    hpc_masks *m = mask(&serial->o.model);
+    serial->o.masks = m;
+    run_job(serial);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        as_one_rank(serial, &shapes[k], k ? HPC_PIPE_ARRIVAL : HPC_PIPE_1F1B, 1e-12);
+    hpc_free(serial);
+    hpc_masks_free(m);
+    serial = pipeline(*state, 4, 4);
+    serial->o.parallel.halves = true; /* one rank ignores it, its copies do not */
+    run_job(serial);
+    for (size_t k = 0; k < sizeof halved / sizeof *halved; k++)
+        as_one_rank(serial, &halved[k], k ? HPC_PIPE_ARRIVAL : HPC_PIPE_1F1B, 1e-12);
     hpc_free(serial);
 }
 
@@ -220,6 +211,7 @@ int main(void)
         cmocka_unit_test(two_and_four_stages),
         cmocka_unit_test(with_each_other_axis),
         cmocka_unit_test(with_other_passes),
+        cmocka_unit_test(pruned_and_in_two_parts),
         cmocka_unit_test(every_schedule_and_arrival_has_the_same_bits),
         cmocka_unit_test(messages_carry_the_residual_stream),
         cmocka_unit_test(another_number_of_stages_resumes),

@@ -265,7 +265,7 @@ static void a_tensor_that_is_not_covered_is_found(void **state)
         layout[HPC_AXIS_ROW] = layout[HPC_AXIS_DATA];
         layout[HPC_AXIS_DATA] = HPC_REPLICATED;
     }
-    test_fails(prove(l), HPC_E_STATE, "tokens is fed as i32[256]{data:0,depth:0}");
+    test_fails(prove(l), HPC_E_STATE, "tokens is fed as i32[256]{data:0,depth:0,expert:0}");
     close_lab(l);
 }
 

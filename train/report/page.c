@@ -75,6 +75,10 @@ static int put_summary(hpc_buf *out, hpc_arena *a, const hpc_report_run *run, in
     }
     hpc_buf_text(out, "<h2>Results</h2>\n");
     put_table(out, &s.results);
+    if (s.bubbles.rows > 0) {
+        hpc_buf_text(out, "<h2>Bubbles of pipelines</h2>\n");
+        put_table(out, &s.bubbles);
+    }
     if (s.differences.columns > 1) {
         hpc_buf_text(out, "<h2>Differences in configuration</h2>\n");
         put_table(out, &s.differences);

@@ -69,9 +69,14 @@ typedef struct report_table { /* a row for each run; the first column is its lab
 typedef struct hpc_report_summary {
     hpc_texts sentence;
     report_table results, differences; /* differences.columns 1: none */
+    report_table bubbles;              /* rows 0: none; a row for each rank of a pipeline */
 } hpc_report_summary;
 int hpc_report_summarise(hpc_report_summary *out, const hpc_report_run *run, int64_t n,
                          hpc_arena *a);
+/* Allocates a table; its cells are NULL. */
+int report_table_make(report_table *t, hpc_arena *a, int64_t rows, int64_t columns);
+/* bubbles.c: the table of RUN/bubbles.csv of all runs that have one. */
+int report_bubbles(report_table *out, const hpc_report_run *run, int64_t n, hpc_arena *a);
 enum { REPORT_TEXT = 48 };
 const char *report_duration(char out[REPORT_TEXT], double seconds); /* "2.1 s", "3.5 h" */
 

@@ -245,7 +245,7 @@ out:
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int make_table(report_table *t, hpc_arena *a, int64_t rows, int64_t columns)
+int report_table_make(report_table *t, hpc_arena *a, int64_t rows, int64_t columns)
 {
     t->head = hpc_arena_alloc(a, (size_t)columns, sizeof *t->head);
     t->number = hpc_arena_alloc(a, (size_t)columns, sizeof *t->number);
@@ -325,7 +325,7 @@ static int add_results(builder *b)
         {loss_of, LOSS, false}, {validation_of, VALIDATION, false}, {speed_of, SPEED, true}};
     report_table *t = &b->out->results;
     int rc = HPC_OK;
-    TRY(make_table(t, b->arena, b->n, RESULTS));
+    TRY(report_table_make(t, b->arena, b->n, RESULTS));
     for (int k = 0; k < RESULTS; k++) {
         t->head[k] = head[k];
         t->number[k] = k > STATE;
@@ -344,7 +344,7 @@ static int add_differences(builder *b)
 {
     report_table *t = &b->out->differences;
     int rc = HPC_OK;
-    TRY(make_table(t, b->arena, b->n, b->differences.n + 1));
+    TRY(report_table_make(t, b->arena, b->n, b->differences.n + 1));
     t->head[0] = "run";
     for (int64_t c = 1; c < t->columns; c++) {
         t->head[c] = hpc_arena_line(b->arena, b->differences.item[c - 1], 40);
@@ -373,6 +373,7 @@ int hpc_report_summarise(hpc_report_summary *out, const hpc_report_run *run, int
     TRY(say_all(&b));
     TRY(add_results(&b));
     TRY(add_differences(&b));
+    TRY(report_bubbles(&out->bubbles, run, n, a));
 out:
     return rc;
 }

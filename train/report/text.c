@@ -26,6 +26,7 @@ int hpc_report_text(hpc_buf *out, const hpc_report_summary *s, int width)
     for (int64_t k = 0; k < s->sentence.n; k++) hpc_text_fill(out, s->sentence.item[k], 2, width);
     TRY(put_table(out, &s->results, width));
     if (s->differences.columns > 1) TRY(put_table(out, &s->differences, width));
+    if (s->bubbles.rows > 0) TRY(put_table(out, &s->bubbles, width));
     rc = out->failed;
 out:
     return rc;

@@ -214,6 +214,15 @@ static void *cuda_stream(hpc_device *d, hpc_queue q)
     return cuda_of(d)->library->stream(cuda_of(d)->self, q);
 }
 
+/* Kernels read the quants of block formats from planes. */
+static hpc_layout cuda_layout(const hpc_device *d, hpc_weight_role role, hpc_dtype t)
+{
+    (void)d;
+    const bool blocks = hpc_dtype_get(t)->quantised;
+    return (hpc_layout){.pack = blocks ? HPC_PLANES : HPC_PLAIN,
+                        .int8 = blocks && role == HPC_WEIGHT_PRODUCT};
+}
+
 /* ---- launches
  * --------------------------------------------------------------------------------------- */
 
@@ -270,6 +279,7 @@ const hpc_backend hpc_backend_cuda = {
     .fill = cuda_fill,
     .host_alloc = cuda_host_alloc,
     .host_release = cuda_host_release,
+    .layout = cuda_layout,
     .stream = cuda_stream,
     .list = cuda_list,
     .check = cuda_check,
@@ -292,5 +302,6 @@ const hpc_backend hpc_backend_cuda_shim = {
     .fill = cuda_fill,
     .host_alloc = cuda_host_alloc,
     .host_release = cuda_host_release,
+    .layout = cuda_layout,
     .check = shim_check,
 };

@@ -37,7 +37,11 @@ typedef struct hpc_cuda_launchers {
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
-    hpc_cuda_launcher *matmul, *matmul_mma;
+    hpc_cuda_launcher *adam_add, *adam_step;
+    hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;
+    hpc_cuda_launcher *grouped, *grouped_mma, *grouped_bytes, *gate, *gate_grad, *dispatch, *eigh;
+    hpc_cuda_launcher *graph_reduce, *graph_edge, *graph_softmax, *graph_softmax_grad, *graph_scale,
+        *graph_merge;
     hpc_cuda_launcher *attention, *attention_mma, *attention_grad, *attention_grad_mma;
     hpc_cuda_launcher *head_loss, *head_loss_grad;
 } hpc_cuda_launchers;
@@ -80,6 +84,12 @@ static inline int64_t hpc_cuda_chunk(int64_t n)
 {
     const int64_t length = (n + HPC_CUDA_CHUNKS - 1) / HPC_CUDA_CHUNKS;
     return length < HPC_CUDA_CHUNK_LEAST ? (int64_t)HPC_CUDA_CHUNK_LEAST : length;
+}
+
+/* Bytes of n elements rounded to 8 bits, with a scale and a sum for each 32. */
+static inline size_t hpc_cuda_rounded(int64_t n)
+{
+    return (size_t)n + (size_t)(n / 32) * (sizeof(float) + sizeof(int32_t));
 }
 
 /* The workspace of head_loss and its gradient: f32 logits of a chunk of rows, their gradient in

@@ -33,12 +33,20 @@ $(B)/%.gpu.o: %.cu $(B)/FLAGS runtime/device/cuda/cuda.mk
 $(CUDA_SHIM): $(OBJ_shim)
 	$(call say,LINK)
 	$(Q)$(CXX) $(CFLAGS_$(VARIANT)) -shared $^ -o $@
+LINK_GPU = $(CXX) -shared
+LIB_GPU  = -L$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl
 $(B)/hpccoder-cuda.so: $(OBJ_gpu)
 	$(call say,LINK)
-	$(Q)$(CXX) -shared $^ -L$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl -o $@
+	$(Q)$(LINK_GPU) $^ $(LIB_GPU) -o $@
 
-# Kernels with planted bugs, for tests/cuda/planted.c.
-$(B)/tests/cuda/planted.so: $(OBJ_shim) $(B)/tests/cuda/planted.shim.o
+# Kernels with planted bugs, and of single primitives, for tests/cuda/planted.c and primitives.c.
+$(B)/tests/cuda/%.so: $(OBJ_shim) $(B)/tests/cuda/%.shim.o
 	$(call say,LINK)
 	$(Q)$(CXX) $(CFLAGS_$(VARIANT)) -shared $^ -o $@
 $(B)/tests/cuda/planted: $(B)/tests/cuda/planted.so
+$(B)/tests/cuda/primitives: $(B)/tests/cuda/primitives.so
+
+# The same primitives on a GPU: make check-gpu.
+$(B)/tests/cuda/primitives-gpu.so: $(OBJ_gpu) $(B)/tests/cuda/primitives.gpu.o
+	$(call say,LINK)
+	$(Q)$(LINK_GPU) $^ $(LIB_GPU) -o $@

@@ -2,6 +2,7 @@
  * index.cu: rows gathered and scattered by index, and tokens sorted into groups. A block that looks
  * for the rows of one target goes through the index in order, so that sums have the order of rows.
  */
+#include "runtime/device/cuda/blocks.cuh"
 #include "runtime/device/cuda/table.cuh"
 #include "runtime/device/cuda/tensor.cuh"
 
@@ -9,13 +10,22 @@ namespace {
 
 enum { THREADS = 256, WARPS = THREADS / SIMT_WARP, SHARED = WARPS * (int)sizeof(uint32_t) };
 
+struct gather_args {
+    hpc_gather_args g;
+    block_view blocks; /* if x has a block format */
+};
+
 struct gather {
-    typedef hpc_gather_args args;
-    const args &g;
+    typedef gather_args args;
+    const hpc_gather_args &g;
+    const block_view &blocks;
     const simt &t;
     int64_t rows;
-    SIMT_DEVICE gather(const simt &thread, const args &a) : g(a), t(thread), rows(rows_of(a.x)) {}
-    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.y; }
+    SIMT_DEVICE gather(const simt &thread, const args &a)
+        : g(a.g), blocks(a.blocks), t(thread), rows(rows_of(a.g.x))
+    {
+    }
+    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.g.y; }
     SIMT_DEVICE void four(int64_t row, int64_t col, int64_t i, int n) const
     {
         if (!is_element_live(g.index, row)) return;
@@ -24,7 +34,7 @@ struct gather {
         const quad zero = {{0, 0, 0, 0}};
         if (at == HPC_PART_PAST)
             t.fail(HPC_FAULT_ROW, index, row, g.attr.rows ? g.attr.rows : rows, 0);
-        store4(g.y, i, n, at >= 0 ? load4(g.x, at * cols_of(g.x) + col, n) : zero);
+        store4(g.y, i, n, at >= 0 ? load_real(t, g.x, blocks, at, col, n) : zero);
     }
 };
 
@@ -174,7 +184,9 @@ struct spread {
 
 int hpc_cuda_gather(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch_point<gather>(s, args);
+    const hpc_gather_args &g = *(const hpc_gather_args *)args;
+    const gather_args a = {g, block_view_of(g.x)};
+    return launch_point<gather>(s, &a);
 }
 
 int hpc_cuda_scatter(const hpc_cuda_stream *s, const void *args, void *)

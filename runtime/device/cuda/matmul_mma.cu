@@ -28,26 +28,31 @@ SIMT_DEVICE uint16_t half_of(const hpc_tensor &x, int64_t i)
     return x.dtype == HPC_BF16 ? ((const uint16_t *)x.data)[i] : hpc_bf16_from_f32(get(x, i));
 }
 
+struct mma_args {
+    hpc_matmul_args g;
+    product_groups groups;
+};
+
 struct product_mma {
-    typedef hpc_matmul_args args;
+    typedef mma_args args;
     enum { threads = THREADS };
 
     static SIMT_DEVICE void load(const simt &t, simt_shared<uint16_t> to, const hpc_tensor &x,
                                  const product_side &s, int64_t first, int64_t k0, int64_t k)
     {
-        const bool plain = x.dtype == HPC_BF16 && s.depth == 1 && s.row % 8 == 0 &&
+        const bool plain = x.dtype == HPC_BF16 && s.depth == 1 && s.row % 8 == 0 && !s.panels &&
                            (uintptr_t)x.data % 16 == 0 && s.base % 8 == 0;
         for (int e = t.thread(); e < TILE * DEPTH / 8; e += THREADS) {
             const int r = s.depth == 1 ? e / (DEPTH / 8) : e % TILE;
             const int c = s.depth == 1 ? e % (DEPTH / 8) * 8 : e / TILE * 8;
-            const int64_t at = s.base + (first + r) * s.row + (k0 + c) * s.depth;
             if (plain && first + r < s.rows && k0 + c + 8 <= k) {
+                const int64_t at = product_at(s, first + r, k0 + c);
                 t.copy_async(to, place(r, c), (const uint16_t *)x.data + at);
                 continue;
             }
             for (int i = 0; i < 8; i++) {
                 const bool live = first + r < s.rows && k0 + c + i < k;
-                to[place(r, c + i)] = live ? half_of(x, at + i * s.depth) : (uint16_t)0;
+                to[place(r, c + i)] = live ? half_of(x, product_at(s, first + r, k0 + c + i)) : (uint16_t)0;
             }
         }
         t.copy_commit();
@@ -66,11 +71,12 @@ struct product_mma {
                 t.multiply(sum[i][j], x[i], y[j / 2][j % 2], y[j / 2][j % 2 + 2]);
     }
 
-    static SIMT_DEVICE void run(const simt &t, const args &g)
+    static SIMT_DEVICE void run(const simt &t, const args &p)
     {
-        const product_view v = product_of(g, t.block_y());
-        const int64_t across = (v.n + TILE - 1) / TILE;
-        const int64_t row = t.block() / across * TILE, col = t.block() % across * TILE;
+        const hpc_matmul_args &g = p.g;
+        const product_tile tile = tile_of(t, g, p.groups, TILE);
+        const product_view &v = tile.v;
+        const int64_t row = tile.row, col = tile.col;
         const int up = t.warp() / 2 * QUARTER, left = t.warp() % 2 * QUARTER, l = t.lane();
         const simt_shared<uint16_t> a = t.shared<uint16_t>(0, TILE * DEPTH);
         const simt_shared<uint16_t> b = t.shared<uint16_t>(TILE_BYTES, TILE * DEPTH);
@@ -93,14 +99,21 @@ struct product_mma {
     }
 };
 
+int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_groups &groups)
+{
+    const mma_args a = {g, groups};
+    return simt_launch<product_mma>(s, tiles_of(g, groups, TILE, THREADS, SHARED), a);
+}
+
 } // namespace
 
 int hpc_cuda_matmul_mma(const hpc_cuda_stream *s, const void *args, void *)
 {
-    const hpc_matmul_args *a = (const hpc_matmul_args *)args;
-    const int64_t m = a->y.extent[a->y.rank - 2], n = a->y.extent[a->y.rank - 1];
-    const int batch = a->y.rank == 3 ? (int)a->y.extent[0] : 1;
-    const simt_shape shape = {(m + TILE - 1) / TILE * ((n + TILE - 1) / TILE), batch, THREADS,
-                              SHARED, false};
-    return simt_launch<product_mma>(s, shape, *a);
+    return launch(s, *(const hpc_matmul_args *)args, product_groups());
+}
+
+int hpc_cuda_grouped_mma(const hpc_cuda_stream *s, const void *args, void *)
+{
+    const hpc_grouped_args &g = *(const hpc_grouped_args *)args;
+    return launch(s, grouped_product(g), groups_of(g));
 }

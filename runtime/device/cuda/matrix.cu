@@ -66,10 +66,10 @@ struct tile {
     SIMT_DEVICE void four(int64_t r, int64_t c, int64_t i, int count) const
     {
         const hpc_tensor &blocks = g.attr.inverse ? g.x : g.y, &whole = g.attr.inverse ? g.y : g.x;
-        const int64_t rows = blocks.extent[1], cols = blocks.extent[2],
-                      across = whole.extent[1] / cols;
+        const int64_t rows = blocks.extent[1], cols = blocks.extent[2];
+        const int64_t width = whole.extent[whole.rank - 1], across = width / cols;
         const int64_t block = r / rows, row = block / across * rows + r % rows;
-        const int64_t at = row * whole.extent[1] + block % across * cols + c;
+        const int64_t at = row * width + block % across * cols + c;
         if (g.attr.inverse)
             store4(g.y, at, count, load4(g.x, i, count));
         else
@@ -105,7 +105,35 @@ struct bundle {
     }
 };
 
+/* Matrix block_y() into panels, whose rows are padded with zeros. */
+struct pack {
+    typedef hpc_pack_args args;
+    enum { threads = 256 };
+    static SIMT_DEVICE void run(const simt &t, const args &a)
+    {
+        const int64_t n = a.x.extent[a.x.rank - 2], k = cols_of(a.x);
+        const int64_t all = (n + HPC_PANEL - 1) / HPC_PANEL * HPC_PANEL * k;
+        const int64_t e = t.block() * threads + t.thread();
+        if (e >= all) return;
+        const int64_t row = e / (HPC_PANEL * k) * HPC_PANEL + e % HPC_PANEL,
+                      col = e % (HPC_PANEL * k) / HPC_PANEL;
+        set(a.y, t.block_y() * all + e,
+            row < n ? get(a.x, (t.block_y() * n + row) * k + col) : 0.0f);
+    }
+};
+
 } // namespace
+
+int hpc_cuda_pack(const hpc_cuda_stream *s, const void *args, void *)
+{
+    const hpc_pack_args *a = (const hpc_pack_args *)args;
+    const int64_t n = a->x.extent[a->x.rank - 2], k = cols_of(a->x);
+    const int64_t all = (n + HPC_PANEL - 1) / HPC_PANEL * HPC_PANEL * k;
+    const int batch = a->x.rank == 3 ? (int)a->x.extent[0] : 1;
+    const simt_shape shape = {(all + pack::threads - 1) / pack::threads, batch, pack::threads, 0,
+                              true};
+    return simt_launch<pack>(s, shape, *a);
+}
 
 int hpc_cuda_combine(const hpc_cuda_stream *s, const void *args, void *)
 {

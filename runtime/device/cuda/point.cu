@@ -1,6 +1,7 @@
 /*
  * point.cu: binary ops, scaling, copies, fills, dropout and the parts of softmax.
  */
+#include "runtime/device/cuda/blocks.cuh"
 #include "runtime/device/cuda/random.cuh"
 #include "runtime/device/cuda/table.cuh"
 #include "runtime/device/cuda/tensor.cuh"
@@ -71,11 +72,18 @@ SIMT_DEVICE void set_any(const hpc_tensor &t, int64_t i, double v)
     }
 }
 
+struct copy_args {
+    hpc_copy_args g;
+    block_view blocks; /* if x has a block format */
+};
+
 struct copy {
-    typedef hpc_copy_args args;
-    const args &g;
-    SIMT_DEVICE copy(const simt &, const args &a) : g(a) {}
-    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.x; }
+    typedef copy_args args;
+    const hpc_copy_args &g;
+    const block_view &blocks;
+    const simt &t;
+    SIMT_DEVICE copy(const simt &thread, const args &a) : g(a.g), blocks(a.blocks), t(thread) {}
+    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.g.x; }
     SIMT_DEVICE void bits(int64_t i) const
     {
         switch (g.x.dtype) {
@@ -86,12 +94,12 @@ struct copy {
         default: ((uint16_t *)g.y.data)[i] = ((const uint16_t *)g.x.data)[i];
         }
     }
-    SIMT_DEVICE void four(int64_t, int64_t, int64_t i, int n) const
+    SIMT_DEVICE void four(int64_t row, int64_t col, int64_t i, int n) const
     {
         const bool real = g.y.dtype == HPC_F32 || g.y.dtype == HPC_BF16 || g.y.dtype == HPC_F16;
         for (int k = 0; g.x.dtype == g.y.dtype && k < n; k++) bits(i + k);
         if (g.x.dtype == g.y.dtype) return;
-        const quad x = load4(g.x, i, n);
+        const quad x = load_real(t, g.x, blocks, row, col, n);
         if (real) {
             store4(g.y, i, n, x);
             return;
@@ -171,7 +179,9 @@ int hpc_cuda_scale(const hpc_cuda_stream *s, const void *args, void *)
 
 int hpc_cuda_copy(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch_point<copy>(s, args);
+    const hpc_copy_args &g = *(const hpc_copy_args *)args;
+    const copy_args a = {g, block_view_of(g.x)};
+    return launch_point<copy>(s, &a);
 }
 
 int hpc_cuda_fill(const hpc_cuda_stream *s, const void *args, void *)

@@ -92,7 +92,7 @@ static int copy_run(const hpc_launch *l, const void *args)
 static int copy(hpc_plan *p, int workers, const hpc_copy_args *a)
 {
     (void)workers;
-    const int from = a->y.dtype == a->x.dtype ? PLAIN : WIDE;
+    const int from = a->y.dtype == a->x.dtype ? PLAIN : WIDE | BLOCKS;
     return accept(p, copy_run, "copy_cuda",
                   (operand[]){{&a->y, "y", PLAIN}, {&a->x, "x", from}, {0}});
 }
@@ -222,7 +222,8 @@ static int gather(hpc_plan *p, int workers, const hpc_gather_args *a)
     (void)workers;
     return accept(
         p, gather_run, "gather_cuda",
-        (operand[]){{&a->y, "y", REAL}, {&a->x, "x", WIDE}, {&a->index, "index", COUNTER}, {0}});
+        (operand[]){
+            {&a->y, "y", REAL}, {&a->x, "x", WIDE | BLOCKS}, {&a->index, "index", COUNTER}, {0}});
 }
 
 static int scatter_run(const hpc_launch *l, const void *args)
@@ -298,148 +299,6 @@ static int reduce(hpc_plan *p, int workers, const hpc_reduce_args *a)
     return HPC_OK;
 }
 
-/* ---- optimizers
- * ---------------------------------------------------------------------------------- */
-
-static int sgd_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->sgd, args);
-}
-
-static int sgd(hpc_plan *p, int workers, const hpc_sgd_args *a)
-{
-    (void)workers;
-    return accept(p, sgd_run, "sgd_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->mom, "mom", F32},
-                              {&a->grad, "grad", REAL},
-                              {&a->lr, "lr", F32},
-                              {0}});
-}
-
-static int adamw_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->adamw, args);
-}
-
-static int adamw(hpc_plan *p, int workers, const hpc_adamw_args *a)
-{
-    (void)workers;
-    return accept(p, adamw_run, "adamw_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->m, "m", F32},
-                              {&a->v, "v", F32},
-                              {&a->half, "half", REAL},
-                              {&a->grad, "grad", REAL},
-                              {&a->lr, "lr", F32},
-                              {&a->step, "step", INDEX},
-                              {&a->clip, "clip", F32},
-                              {0}});
-}
-
-static int adam_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->adam, args);
-}
-
-static int adam(hpc_plan *p, int workers, const hpc_adam_args *a)
-{
-    (void)workers;
-    return accept(p, adam_run, "adam_cuda",
-                  (operand[]){{&a->u, "u", REAL},
-                              {&a->m, "m", F32},
-                              {&a->v, "v", F32},
-                              {&a->grad, "grad", REAL},
-                              {&a->top, "top", REAL},
-                              {&a->step, "step", INDEX},
-                              {&a->clip, "clip", F32},
-                              {0}});
-}
-
-static int apply_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->apply, args);
-}
-
-static int apply(hpc_plan *p, int workers, const hpc_apply_args *a)
-{
-    (void)workers;
-    return accept(p, apply_run, "apply_cuda",
-                  (operand[]){{&a->param, "param", F32},
-                              {&a->half, "half", REAL},
-                              {&a->dir, "dir", REAL},
-                              {&a->lr, "lr", F32},
-                              {&a->by, "by", F32},
-                              {0}});
-}
-
-static int below_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->below, args);
-}
-
-static int below(hpc_plan *p, int workers, const hpc_below_args *a)
-{
-    (void)workers;
-    return accept(
-        p, below_run, "below_cuda",
-        (operand[]){{&a->ok, "ok", INDEX}, {&a->x, "x", REAL}, {&a->limit, "limit", REAL}, {0}});
-}
-
-static int combine_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->combine, args);
-}
-
-static int combine(hpc_plan *p, int workers, const hpc_combine_args *a)
-{
-    (void)workers;
-    return accept(p, combine_run, "combine_cuda",
-                  (operand[]){{&a->y, "y", REAL},
-                              {&a->x1, "x1", REAL},
-                              {&a->x2, "x2", REAL},
-                              {&a->s0, "s0", F32},
-                              {&a->s1, "s1", F32},
-                              {&a->s2, "s2", F32},
-                              {0}});
-}
-
-static int map_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->map, args);
-}
-
-static int map(hpc_plan *p, int workers, const hpc_map_args *a)
-{
-    (void)workers;
-    return accept(p, map_run, "map_cuda", (operand[]){{&a->y, "y", REAL}, {&a->x, "x", REAL}, {0}});
-}
-
-static int tile_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->tile, args);
-}
-
-static int tile(hpc_plan *p, int workers, const hpc_tile_args *a)
-{
-    (void)workers;
-    return accept(p, tile_run, "tile_cuda",
-                  (operand[]){{&a->y, "y", REAL}, {&a->x, "x", REAL}, {0}});
-}
-
-static int bundle_run(const hpc_launch *l, const void *args)
-{
-    return hpc_cuda_run(l, of(l)->bundle, args);
-}
-
-static int bundle(hpc_plan *p, int workers, const hpc_bundle_args *a)
-{
-    operand list[HPC_BUNDLE_MAX + 2] = {{&a->y, "y", REAL}};
-    (void)workers;
-    for (int k = 0; k < HPC_BUNDLE_MAX; k++) list[k + 1] = (operand){&a->x[k], "x", REAL};
-    return accept(p, bundle_run, "bundle_cuda", list);
-}
-
 /* ---- products
  * --------------------------------------------------------------------------------------- */
 
@@ -453,19 +312,186 @@ static int matmul_mma_run(const hpc_launch *l, const void *args)
     return hpc_cuda_run(l, of(l)->matmul_mma, args);
 }
 
+static int matmul_i8_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul_i8, args);
+}
+
+static int matmul_bytes_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->matmul_bytes, args);
+}
+
+/* Rows rounded to 8 bits, with a scale and a sum for each unit of 32. */
+static int matmul_bytes(hpc_plan *p, const hpc_matmul_args *a)
+{
+    int rc = accept(p, matmul_bytes_run, "matmul_bytes_cuda",
+                    (operand[]){{&a->y, "y", REAL},
+                                {&a->pre, "pre", REAL},
+                                {&a->a, "a", REAL},
+                                {&a->b, "b", BLOCKS},
+                                {&a->bias, "bias", REAL},
+                                {&a->residual, "residual", REAL},
+                                {0}});
+    p->workspace = hpc_cuda_rounded(hpc_tensor_n(&a->a));
+    return rc;
+}
+
 static int matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
 {
-    const bool halves = a->attr.halves || (a->a.dtype == HPC_BF16 && a->b.dtype == HPC_BF16);
+    const bool both = a->a.dtype == HPC_BF16 && a->b.dtype == HPC_BF16;
+    const bool blocks = hpc_dtype_get((hpc_dtype)a->b.dtype)->quantised;
+    const bool mma = (a->attr.halves || both) && !blocks;
     (void)workers;
-    return accept(p, halves ? matmul_mma_run : matmul_run,
-                  halves ? "matmul_mma_cuda" : "matmul_cuda",
+    if (a->attr.int8) return matmul_bytes(p, a);
+    if (a->a.dtype == HPC_I8)
+        return accept(
+            p, matmul_i8_run, "matmul_i8_cuda",
+            (operand[]){{&a->y, "y", INDEX}, {&a->a, "a", BYTE}, {&a->b, "b", BYTE}, {0}});
+    return accept(p, mma ? matmul_mma_run : matmul_run, mma ? "matmul_mma_cuda" : "matmul_cuda",
                   (operand[]){{&a->y, "y", REAL},
                               {&a->pre, "pre", REAL},
                               {&a->a, "a", REAL},
-                              {&a->b, "b", halves ? REAL : WIDE},
+                              {&a->b, "b", (mma ? REAL : WIDE | BLOCKS) | PANELS},
                               {&a->bias, "bias", REAL},
                               {&a->residual, "residual", REAL},
                               {0}});
+}
+
+static int pack_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->pack, args);
+}
+
+static int pack(hpc_plan *p, int workers, const hpc_pack_args *a)
+{
+    (void)workers;
+    return accept(p, pack_run, "pack_cuda",
+                  (operand[]){{&a->y, "y", WIDE | PANELS}, {&a->x, "x", WIDE}, {0}});
+}
+
+/* ---- attention ------------------------------------------------------------------------------ */
+
+static int check_heads(const hpc_tensor *q)
+{
+    if (q->extent[2] <= HPC_CUDA_HEAD_MOST) return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED, "attention_cuda takes heads of up to %d elements, not %lld",
+                    HPC_CUDA_HEAD_MOST, (long long)q->extent[2]);
+}
+
+static int attention_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention, args);
+}
+
+static int attention_mma_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_mma, args);
+}
+
+static int attention(hpc_plan *p, int workers, const hpc_attention_args *a)
+{
+    const bool mma = a->q.dtype == HPC_BF16 && a->k.dtype == HPC_BF16 && a->v.dtype == HPC_BF16;
+    int rc;
+    (void)workers;
+    TRY(check_heads(&a->q));
+    TRY(accept(p, mma ? attention_mma_run : attention_run,
+               mma ? "attention_mma_cuda" : "attention_cuda",
+               (operand[]){{&a->o, "o", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->q, "q", REAL},
+                           {&a->k, "k", REAL},
+                           {&a->v, "v", REAL},
+                           {&a->start, "start", INDEX},
+                           {&a->len, "len", INDEX},
+                           {&a->pages, "pages", INDEX},
+                           {0}}));
+out:
+    return rc;
+}
+
+static int attention_grad_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_grad, args);
+}
+
+static int attention_grad_mma_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->attention_grad_mma, args);
+}
+
+static int attention_grad(hpc_plan *p, int workers, const hpc_attention_grad_args *a)
+{
+    enum { MMA_MOST = 128 }; /* elements of a head: two sums of them are in registers */
+    const bool mma = a->q.dtype == HPC_BF16 && a->k.dtype == HPC_BF16 && a->v.dtype == HPC_BF16 &&
+                     a->dout.dtype == HPC_BF16 && a->q.extent[2] <= MMA_MOST;
+    int rc;
+    (void)workers;
+    TRY(check_heads(&a->q));
+    TRY(accept(p, mma ? attention_grad_mma_run : attention_grad_run,
+               mma ? "attention_grad_mma_cuda" : "attention_grad_cuda",
+               (operand[]){{&a->dq, "dq", REAL},
+                           {&a->dk, "dk", REAL},
+                           {&a->dv, "dv", REAL},
+                           {&a->dout, "dout", REAL},
+                           {&a->q, "q", REAL},
+                           {&a->k, "k", REAL},
+                           {&a->v, "v", REAL},
+                           {&a->o, "o", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->start, "start", INDEX},
+                           {0}}));
+    p->workspace = (size_t)(a->q.extent[0] * a->q.extent[1]) * sizeof(float);
+out:
+    return rc;
+}
+
+/* ---- head and loss -------------------------------------------------------------------------- */
+
+static int head_loss_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->head_loss, args);
+}
+
+static int head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a)
+{
+    int rc;
+    (void)workers;
+    TRY(accept(p, head_loss_run, "head_loss_cuda",
+               (operand[]){{&a->loss, "loss", F32},
+                           {&a->lse, "lse", F32},
+                           {&a->x, "x", REAL},
+                           {&a->w, "w", REAL},
+                           {&a->target, "target", INDEX},
+                           {0}}));
+    p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], false).bytes;
+out:
+    return rc;
+}
+
+static int head_loss_grad_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->head_loss_grad, args);
+}
+
+static int head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
+{
+    const bool halves = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16;
+    int rc;
+    (void)workers;
+    TRY(accept(p, head_loss_grad_run, "head_loss_grad_cuda",
+               (operand[]){{&a->loss, "loss", F32},
+                           {&a->dx, "dx", REAL},
+                           {&a->dw, "dw", REAL},
+                           {&a->dloss, "dloss", REAL},
+                           {&a->lse, "lse", F32},
+                           {&a->x, "x", REAL},
+                           {&a->w, "w", REAL},
+                           {&a->target, "target", INDEX},
+                           {0}}));
+    p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], halves).bytes;
+out:
+    return rc;
 }
 
 const hpc_kernels hpc_cuda_kernels = {
@@ -489,18 +515,32 @@ const hpc_kernels hpc_cuda_kernels = {
     .pick = pick,
     .spread = spread,
     .reduce = reduce,
-    .sgd = sgd,
-    .adamw = adamw,
-    .adam = adam,
-    .apply = apply,
-    .below = below,
-    .combine = combine,
-    .map = map,
-    .tile = tile,
-    .bundle = bundle,
+    .sgd = cuda_sgd,
+    .adamw = cuda_adamw,
+    .adam = cuda_adam,
+    .adam_add = cuda_adam_add,
+    .adam_step = cuda_adam_step,
+    .apply = cuda_apply,
+    .below = cuda_below,
+    .combine = cuda_combine,
+    .map = cuda_map,
+    .tile = cuda_tile,
+    .bundle = cuda_bundle,
+    .graph_reduce = cuda_graph_reduce,
+    .graph_edge = cuda_graph_edge,
+    .graph_softmax = cuda_graph_softmax,
+    .graph_softmax_grad = cuda_graph_softmax_grad,
+    .graph_scale = cuda_graph_scale,
+    .graph_merge = cuda_graph_merge,
+    .gate = cuda_gate,
+    .gate_grad = cuda_gate_grad,
+    .dispatch = cuda_dispatch,
+    .grouped = cuda_grouped,
+    .eigh = cuda_eigh,
     .matmul = matmul,
-    .attention = cuda_select_attention,
-    .attention_grad = cuda_select_attention_grad,
-    .head_loss = cuda_select_head_loss,
-    .head_loss_grad = cuda_select_head_loss_grad,
+    .pack = pack,
+    .attention = attention,
+    .attention_grad = attention_grad,
+    .head_loss = head_loss,
+    .head_loss_grad = head_loss_grad,
 };

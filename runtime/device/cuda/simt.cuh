@@ -31,6 +31,7 @@ enum { SIMT_WARP = 32 };
 #include <cuda_runtime.h>
 
 #define SIMT_UNROLL _Pragma("unroll") /* before a loop: its arrays stay in registers */
+#define SIMT_ROLLED _Pragma("unroll 1") /* before a loop with a large body */
 #define SIMT_DEVICE __device__ __forceinline__
 #define SIMT_BOTH   __host__ __device__ __forceinline__
 
@@ -125,8 +126,23 @@ class simt {
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
     }
+    /* d += a b with a [16,16], b [16,8] of signed bytes, as mma.m16n8k16 has them. */
+    SIMT_DEVICE void multiply_bytes(int d[4], const uint32_t a[2], uint32_t b) const
+    {
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+                     "{%4, %5}, {%6}, {%0, %1, %2, %3};"
+                     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(b));
+    }
     /* c + the products of four signed bytes. */
     SIMT_DEVICE int dot4(int a, int b, int c) const { return __dp4a(a, b, c); }
+    /* Four of the eight bytes of low and high, each by the four bits of select, from 0 to 7. */
+    SIMT_DEVICE uint32_t permute(uint32_t low, uint32_t high, uint32_t select) const
+    {
+        return __byte_perm(low, high, select);
+    }
+    /* a b, rounded, where the compiler would fuse an addition with it. */
+    SIMT_DEVICE float times(float a, float b) const { return __fmul_rn(a, b); }
 
     /* Notes a fault (fault.h), unless another one was. */
     SIMT_DEVICE void fail(int kind, int64_t a, int64_t b, int64_t c, int64_t d) const

@@ -18,8 +18,14 @@ hpc_cuda_launcher hpc_cuda_gather, hpc_cuda_scatter, hpc_cuda_route, hpc_cuda_pi
 hpc_cuda_launcher hpc_cuda_reduce;
 /* update.cu, matrix.cu */
 hpc_cuda_launcher hpc_cuda_sgd, hpc_cuda_adamw, hpc_cuda_adam, hpc_cuda_apply, hpc_cuda_below;
-/* matmul.cu, matmul_mma.cu */
-hpc_cuda_launcher hpc_cuda_matmul, hpc_cuda_matmul_mma;
+hpc_cuda_launcher hpc_cuda_adam_add, hpc_cuda_adam_step;
+/* matmul.cu, matmul_mma.cu, matmul_bytes.cu */
+hpc_cuda_launcher hpc_cuda_matmul, hpc_cuda_matmul_i8, hpc_cuda_matmul_mma, hpc_cuda_matmul_bytes;
+hpc_cuda_launcher hpc_cuda_pack, hpc_cuda_grouped, hpc_cuda_grouped_mma, hpc_cuda_grouped_bytes;
+/* expert.cu, eigh.cu, graph.cu */
+hpc_cuda_launcher hpc_cuda_gate, hpc_cuda_gate_grad, hpc_cuda_dispatch, hpc_cuda_eigh;
+hpc_cuda_launcher hpc_cuda_graph_reduce, hpc_cuda_graph_edge, hpc_cuda_graph_softmax,
+    hpc_cuda_graph_softmax_grad, hpc_cuda_graph_scale, hpc_cuda_graph_merge;
 /* attention.cu, attention_mma.cu, attention_grad.cu, attention_grad_mma.cu */
 hpc_cuda_launcher hpc_cuda_attention, hpc_cuda_attention_mma, hpc_cuda_attention_grad,
     hpc_cuda_attention_grad_mma;
@@ -40,7 +46,16 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .reduce = hpc_cuda_reduce, .sgd = hpc_cuda_sgd, .adamw = hpc_cuda_adamw,                   \
         .adam = hpc_cuda_adam, .apply = hpc_cuda_apply, .below = hpc_cuda_below,                   \
         .combine = hpc_cuda_combine, .map = hpc_cuda_map, .tile = hpc_cuda_tile,                   \
+        .adam_add = hpc_cuda_adam_add, .adam_step = hpc_cuda_adam_step,                            \
         .bundle = hpc_cuda_bundle, .matmul = hpc_cuda_matmul, .matmul_mma = hpc_cuda_matmul_mma,   \
+        .matmul_i8 = hpc_cuda_matmul_i8, .matmul_bytes = hpc_cuda_matmul_bytes,                    \
+        .pack = hpc_cuda_pack, .grouped = hpc_cuda_grouped,                                        \
+        .grouped_mma = hpc_cuda_grouped_mma, .grouped_bytes = hpc_cuda_grouped_bytes,              \
+        .gate = hpc_cuda_gate, .gate_grad = hpc_cuda_gate_grad, .dispatch = hpc_cuda_dispatch,     \
+        .eigh = hpc_cuda_eigh, .graph_reduce = hpc_cuda_graph_reduce,                              \
+        .graph_edge = hpc_cuda_graph_edge, .graph_softmax = hpc_cuda_graph_softmax,                \
+        .graph_softmax_grad = hpc_cuda_graph_softmax_grad, .graph_scale = hpc_cuda_graph_scale,    \
+        .graph_merge = hpc_cuda_graph_merge,                                                       \
         .attention = hpc_cuda_attention, .attention_mma = hpc_cuda_attention_mma,                  \
         .attention_grad = hpc_cuda_attention_grad,                                                 \
         .attention_grad_mma = hpc_cuda_attention_grad_mma, .head_loss = hpc_cuda_head_loss,        \

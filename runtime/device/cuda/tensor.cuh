@@ -180,4 +180,25 @@ template <class Body> int launch_point(const hpc_cuda_stream *s, const void *arg
     return simt_launch<kernel>(s, shape, a);
 }
 
+/* ---- one item for each thread --------------------------------------------------------------- */
+
+/* Body::one(t, args, i) for each i below Body::items(args). */
+template <class Body> struct items {
+    typedef typename Body::args args;
+    enum { threads = 256 };
+    static SIMT_DEVICE void run(const simt &t, const args &a)
+    {
+        const int64_t i = t.block() * threads + t.thread();
+        if (i < Body::items(a)) Body::one(t, a, i);
+    }
+};
+
+template <class Body> int launch_items(const hpc_cuda_stream *s, const typename Body::args &a)
+{
+    typedef items<Body> kernel;
+    const int64_t blocks = (Body::items(a) + kernel::threads - 1) / kernel::threads;
+    const simt_shape shape = {blocks, 1, kernel::threads, 0, true};
+    return simt_launch<kernel>(s, shape, a);
+}
+
 #endif

@@ -83,6 +83,57 @@ struct adamw {
     }
 };
 
+/* A gradient into the moments. */
+struct adam_add {
+    typedef hpc_adam_add_args args;
+    const args &g;
+    float clip;
+    SIMT_DEVICE adam_add(const simt &, const args &a) : g(a), clip(scalar(a.clip, 1)) {}
+    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.m; }
+    SIMT_DEVICE void four(int64_t, int64_t, int64_t i, int n) const
+    {
+        const float keep1 = get(g.keep, 0), rest1 = (float)(1 - g.attr.beta1);
+        const float keep2 = get(g.keep, 1), rest2 = (float)(1 - g.attr.beta2);
+        quad m = load4(g.m, i, n), v = load4(g.v, i, n);
+        quad y = load4(g.grad, i, n);
+        for (int k = 0; k < 4; k++) {
+            const float grad = y.v[k] * clip;
+            m.v[k] = keep1 * m.v[k] + rest1 * grad;
+            v.v[k] = keep2 * v.v[k] + rest2 * grad * grad;
+            y.v[k] = y.v[k] * y.v[k];
+        }
+        store4(g.m, i, n, m);
+        store4(g.v, i, n, v);
+        store4(g.y, i, n, y);
+    }
+};
+
+/* A parameter from the moments. */
+struct adam_step {
+    typedef hpc_adam_step_args args;
+    const args &g;
+    float lr;
+    int64_t step;
+    bias b;
+    SIMT_DEVICE adam_step(const simt &t, const args &a)
+        : g(a), lr(get(a.lr, 0)), step(step_of(t, a.step)), b(a.attr, step)
+    {
+    }
+    static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.param; }
+    SIMT_DEVICE void four(int64_t, int64_t, int64_t i, int n) const
+    {
+        const float keep = (float)(1 - lr * g.attr.decay), eps = (float)g.attr.eps;
+        if (step < 1) return;
+        quad param = load4(g.param, i, n);
+        const quad m = load4(g.m, i, n), v = load4(g.v, i, n);
+        for (int k = 0; k < 4; k++)
+            param.v[k] =
+                param.v[k] * keep - lr * (m.v[k] / b.first) / (sqrtf(v.v[k] / b.second) + eps);
+        store4(g.param, i, n, param);
+        if (present(g.half)) store4(g.half, i, n, param);
+    }
+};
+
 struct adam {
     typedef hpc_adam_args args;
     const args &g;
@@ -118,17 +169,23 @@ struct apply {
     typedef hpc_apply_args args;
     const args &g;
     float keep, rate;
+    int64_t alike; /* consecutive elements with the same factor `by`; 0: all */
     SIMT_DEVICE apply(const simt &, const args &a)
         : g(a), keep((float)(1 - get(a.lr, 0) * a.attr.decay)),
-          rate(get(a.lr, 0) * (float)a.attr.alpha * scalar(a.by, 1))
+          rate(get(a.lr, 0) * (float)a.attr.alpha),
+          alike(present(a.by) && a.by.rank > 0 ? hpc_tensor_n(&a.param) / a.by.extent[0] : 0)
     {
+        if (alike == 0) rate *= scalar(a.by, 1);
     }
     static SIMT_BOTH const hpc_tensor *operand(const args &a) { return &a.param; }
     SIMT_DEVICE void four(int64_t, int64_t, int64_t i, int n) const
     {
         quad param = load4(g.param, i, n);
         const quad dir = load4(g.dir, i, n);
-        for (int k = 0; k < 4; k++) param.v[k] = param.v[k] * keep - rate * dir.v[k];
+        for (int k = 0; k < 4; k++) {
+            const float by = alike > 0 && k < n ? get(g.by, (i + k) / alike) : 1;
+            param.v[k] = param.v[k] * keep - rate * by * dir.v[k];
+        }
         store4(g.param, i, n, param);
         if (present(g.half)) store4(g.half, i, n, param);
     }
@@ -162,6 +219,16 @@ int hpc_cuda_adamw(const hpc_cuda_stream *s, const void *args, void *)
 int hpc_cuda_adam(const hpc_cuda_stream *s, const void *args, void *)
 {
     return launch_point<adam>(s, args);
+}
+
+int hpc_cuda_adam_add(const hpc_cuda_stream *s, const void *args, void *)
+{
+    return launch_point<adam_add>(s, args);
+}
+
+int hpc_cuda_adam_step(const hpc_cuda_stream *s, const void *args, void *)
+{
+    return launch_point<adam_step>(s, args);
 }
 
 int hpc_cuda_apply(const hpc_cuda_stream *s, const void *args, void *)

@@ -56,8 +56,9 @@ typedef struct hpc_gate_grad_args {
  * second ones, and tokens ascend. cap > 0: later slots of an expert are dropped, and counted in
  * `dropped`. slot, token, group [T k] have `rows` live elements; start [E+1]; rows is a scalar: all
  * i32. dropped, a scalar, and load [E], the slots of each expert per token, dropped ones too, are
- * f32 (f64). */
-typedef struct hpc_dispatch_attr { int64_t experts, cap; } hpc_dispatch_attr;
+ * f32 (f64). tokens: those of all ranks, which `load` is of; 0: the T of this one.
+ * wide: new ones are f64. */
+typedef struct hpc_dispatch_attr { int64_t experts, cap, tokens; bool wide; } hpc_dispatch_attr;
 typedef struct hpc_dispatch_args {
     hpc_tensor slot, token, group, start, rows, dropped, load, expert;
     hpc_dispatch_attr attr;
@@ -67,9 +68,11 @@ typedef struct hpc_dispatch_args {
  * read or written. Groups may be empty.
  * y[r] = a[r] op(b[e]) for each row r of each group: a [M,K], b [E,K,N], or [E,N,K] if trans_b.
  * sum: y[e] = sum of a[r]^T b[r] over group e: a [M,N], b [M,K], y [E,N,K]; y ACC.
+ * owned, used by sharding: ranks along expert have some matrices, and the rows of these; `start` may
+ * have more elements than these need.
  * b may be f16, a block format or PANEL16 as in matmul (trans_b). halves as in matmul. int8 (b is a
  * block format, in PANEL16 or plain): as in matmul, with the same bits for both. */
-typedef struct hpc_grouped_attr { bool trans_b, sum, halves, int8; } hpc_grouped_attr;
+typedef struct hpc_grouped_attr { bool trans_b, sum, halves, int8, owned; } hpc_grouped_attr;
 typedef struct hpc_grouped_args {
     hpc_tensor y, a, b, start;
     hpc_grouped_attr attr;

@@ -26,6 +26,9 @@ typedef enum hpc_fault_kind {
     HPC_FAULT_STEP,    /* step of an optimizer, which counts from 1 */
     HPC_FAULT_GROUP,   /* token, its group, groups */
     HPC_FAULT_FULL,    /* group, its capacity */
+    HPC_FAULT_EDGES,   /* vertex, its start, the start before, edges */
+    HPC_FAULT_SOURCE,  /* row, its position, rows */
+    HPC_FAULT_EXPERT,  /* token, its expert, experts */
     HPC_FAULT_KIND_N
 } hpc_fault_kind;
 

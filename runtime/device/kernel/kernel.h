@@ -216,6 +216,8 @@ typedef struct hpc_kernels {
     int (*sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
     int (*adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
     int (*adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
+    int (*adam_add)(hpc_plan *p, int workers, const hpc_adam_add_args *a);
+    int (*adam_step)(hpc_plan *p, int workers, const hpc_adam_step_args *a);
     int (*apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
     int (*combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
     int (*map)(hpc_plan *p, int workers, const hpc_map_args *a);

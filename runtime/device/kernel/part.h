@@ -19,8 +19,9 @@ extern "C" {
 /* clang-format off */
 /* This rank holds rows [first, first + own) of a table of `rows`; rows 0: all of it. Indices count
  * over the whole table. gather gives zeros for rows of other ranks; scatter, which has the same two
- * attributes, skips them. */
-typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
+ * attributes, skips them. own, used by sharding: index and table are split alike, and indices count
+ * over the rank's part. */
+typedef struct hpc_part_attr { int64_t first, rows; bool own; } hpc_part_attr;
 /* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
  * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
 typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } hpc_gather_args;
@@ -28,7 +29,7 @@ typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } h
  * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT).
  * rows (i32, optional): a scalar, the live rows of a new y; others are not written. */
 typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
-typedef struct hpc_scatter_attr { int mode; int64_t rows, first; } hpc_scatter_attr;
+typedef struct hpc_scatter_attr { int mode; int64_t rows, first; bool own; } hpc_scatter_attr;
 typedef struct hpc_scatter_args {
     hpc_tensor y, x, index, rows; hpc_scatter_attr attr;
 } hpc_scatter_args;

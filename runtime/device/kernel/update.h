@@ -1,7 +1,8 @@
 /*
  * update.h: arguments of the optimizers' ops. Whole updates: sgd, adamw. The two parts of an
- * update: adam, apply. Second-order methods on batches of small matrices: combine, map, below,
- * tile, bundle, eigh. Trained elements of a pruned model: pick, spread.
+ * update: adam, apply. Its accumulation: adam_add, adam_step. Second-order methods on batches of
+ * small matrices: combine, map, below, tile, bundle, eigh. Trained elements of a pruned model:
+ * pick, spread.
  *
  * Include kernel.h, which has the rules for all kernels.
  */
@@ -37,13 +38,30 @@ typedef struct hpc_adam_args {
     hpc_tensor u, m, v, grad, top, step, clip;
     hpc_adamw_attr attr;
 } hpc_adam_args;
-/* param = (1 - lr decay) param - lr alpha by dir;  by: optional device scalar; half (optional): a
- * bf16 copy of the new param. All f32 (f64) but dir. adam, then apply with alpha 1, is adamw. */
+/* param = (1 - lr decay) param - lr alpha by dir;  by (optional): a device scalar, or for a batch of
+ * matrices one number for each, [batch]; half (optional): a bf16 copy of the new param. All f32
+ * (f64) but dir. adam, then apply with alpha 1, is adamw. */
 typedef struct hpc_apply_attr { double alpha, decay; } hpc_apply_attr;
 typedef struct hpc_apply_args {
     hpc_tensor param, half, dir, lr, by;
     hpc_apply_attr attr;
 } hpc_apply_args;
+
+/* m = keep[0] m + (1 - beta1) g, v = keep[1] v + (1 - beta2) g^2, g = clip grad (clip: optional
+ * scalar). keep [2], f32 (f64): the betas for the first gradient of a step, and 1 for the others.
+ * y = grad^2, without clip. With the betas, m and v are adamw's bits. All f32 (f64) but grad.
+ * y INPLACE grad. */
+typedef struct hpc_adam_add_attr { double beta1, beta2; } hpc_adam_add_attr;
+typedef struct hpc_adam_add_args {
+    hpc_tensor y, m, v, grad, keep, clip;
+    hpc_adam_add_attr attr;
+} hpc_adam_add_args;
+/* AdamW's update of param from m and v, which adam_add has computed: adamw's bits. step (i32)
+ * counts from 1; half (optional): a bf16 copy of the new param. All f32 (f64) but half. */
+typedef struct hpc_adam_step_args {
+    hpc_tensor param, half, m, v, lr, step;
+    hpc_adamw_attr attr;
+} hpc_adam_step_args;
 
 /* y = a0 s0 I + a1 s1 x1 + a2 s2 x2, or x2^T if trans, for matrices [m,n] or batches [batch,m,n].
  * They are square unless a0 is 0; if a0 is 0 and trans is false, tensors of any shape.
@@ -67,8 +85,9 @@ typedef struct hpc_map_args { hpc_tensor y, x; hpc_map_attr attr; } hpc_map_args
  * limit, ok is 0. Used as a guard of instructions that must not run on invalid numbers. */
 typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc_below_args;
 /* y [blocks,rows,cols] = the blocks of x [m,n], which rows, cols divide, one row of blocks after
- * the other. inverse: y [m,n] from x [blocks,rows,cols]; only then m, n are read. */
-typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; } hpc_tile_attr;
+ * the other; of a batch [batch,m,n], matrix by matrix. inverse: y [m,n], or [batch,m,n] if batch is
+ * not 0, from x [blocks,rows,cols]; only then batch, m, n are read. */
+typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; int64_t batch; } hpc_tile_attr;
 typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
 /* y [n] = the elements of all x: each is divided into `parts` equal parts, and y has the first part
  * of all, then the second, and so on. All have the same dtype. Present x precede absent ones. */

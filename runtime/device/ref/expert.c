@@ -116,7 +116,7 @@ static int dispatch_run(const hpc_launch *l, const void *args)
 {
     const hpc_dispatch_args *a = args;
     int64_t k = hpc_tensor_cols(&a->expert), n = hpc_ref_live(&a->expert, 0, 0) * k;
-    int64_t row = 0, dropped = 0;
+    int64_t row = 0, dropped = 0, slots = a->attr.tokens > 0 ? a->attr.tokens * k : n;
     if (l->worker != 0) return 0;
     for (int64_t s = 0; s < n; s++) {
         int64_t e = hpc_ref_index(&a->expert, s);
@@ -128,7 +128,7 @@ static int dispatch_run(const hpc_launch *l, const void *args)
         int64_t all = dispatch_expert(a, e, row),
                 kept = a->attr.cap > 0 ? least(all, a->attr.cap) : all;
         hpc_ref_set(&a->start, e, (double)row);
-        hpc_ref_set(&a->load, e, n > 0 ? (double)all * (double)k / (double)n : 0);
+        hpc_ref_set(&a->load, e, slots > 0 ? (double)all * (double)k / (double)slots : 0);
         row += kept;
         dropped += all - kept;
     }

@@ -70,7 +70,7 @@ static int tile_run(const hpc_launch *l, const void *args)
     const hpc_tile_args *g = args;
     const hpc_tensor *blocks = g->attr.inverse ? &g->x : &g->y;
     const hpc_tensor *whole = g->attr.inverse ? &g->y : &g->x;
-    int64_t rows = blocks->extent[1], cols = blocks->extent[2], n = whole->extent[1], lo, hi;
+    int64_t rows = blocks->extent[1], cols = blocks->extent[2], n = hpc_tensor_cols(whole), lo, hi;
     share_rows(&lo, &hi, blocks, l);
     for (int64_t r = lo; r < hi; r++)
         for (int64_t c = 0; c < cols; c++) {

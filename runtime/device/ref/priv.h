@@ -112,6 +112,8 @@ int hpc_ref_reduce(hpc_plan *p, int workers, const hpc_reduce_args *a);
 int hpc_ref_sgd(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int hpc_ref_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a);
 int hpc_ref_adam(hpc_plan *p, int workers, const hpc_adam_args *a);
+int hpc_ref_adam_add(hpc_plan *p, int workers, const hpc_adam_add_args *a);
+int hpc_ref_adam_step(hpc_plan *p, int workers, const hpc_adam_step_args *a);
 int hpc_ref_apply(hpc_plan *p, int workers, const hpc_apply_args *a);
 int hpc_ref_below(hpc_plan *p, int workers, const hpc_below_args *a);
 /* matrix.c */

@@ -179,7 +179,8 @@ static double group_element(const hpc_grouped_args *g, const hpc_matmul_args *m,
 static int grouped_run(const hpc_launch *l, const void *args)
 {
     const hpc_grouped_args *g = args;
-    int64_t groups = g->start.extent[0] - 1, n = extent_from_end(&g->y, 1), row = 0;
+    int64_t groups = g->attr.sum ? g->y.extent[0] : g->b.extent[0];
+    int64_t n = extent_from_end(&g->y, 1), row = 0;
     for (int64_t e = 0; e < groups; e++) {
         hpc_matmul_args m = group_of(g, e);
         int64_t rows = g->attr.sum ? g->a.extent[1] : m.a.extent[0], lo, hi;

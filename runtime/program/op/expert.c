@@ -303,6 +303,8 @@ enum {
 static const hpc_field dispatch_field[] = {
     {"experts", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, experts), NULL, true},
     {"cap", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, cap), NULL, false},
+    {"tokens", HPC_FIELD_I64, offsetof(hpc_dispatch_attr, tokens), NULL, false},
+    {"wide", HPC_FIELD_BOOL, offsetof(hpc_dispatch_attr, wide), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -327,22 +329,36 @@ static int dispatch_shape(const hpc_program *p, const hpc_insn *i, hpc_type *typ
     TRY(hpc_op_output(i, type, DISPATCH_GROUP, list));
     TRY(hpc_op_output(i, type, DISPATCH_START, hpc_type_of(HPC_I32, 1, &starts)));
     TRY(hpc_op_output(i, type, DISPATCH_ROWS, one));
-    TRY(hpc_op_output(i, type, DISPATCH_DROPPED, hpc_type_of(HPC_F32, 0, NULL)));
-    TRY(hpc_op_output(i, type, DISPATCH_LOAD, hpc_type_of(HPC_F32, 1, &at->experts)));
+    hpc_dtype real = at->wide ? HPC_F64 : HPC_F32;
+    TRY(hpc_op_output(i, type, DISPATCH_DROPPED, hpc_type_of(real, 0, NULL)));
+    TRY(hpc_op_output(i, type, DISPATCH_LOAD, hpc_type_of(real, 1, &at->experts)));
 out:
     return rc;
 }
 
-/* Rows of an expert depend on all tokens: nothing may be split. */
+/* Each rank sorts its own tokens. A capacity counts those of all: then nothing may be split. */
 static int dispatch_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
-    hpc_op_label(dims, p, i, DISPATCH_SLOT, "m");
-    hpc_op_label(dims, p, i, DISPATCH_TOKEN, "m");
-    hpc_op_label(dims, p, i, DISPATCH_GROUP, "m");
+    const hpc_dispatch_attr *at = i->attr;
+    const char *rows = at->cap > 0 ? "t" : "T";
+    hpc_op_label(dims, p, i, DISPATCH_SLOT, rows);
+    hpc_op_label(dims, p, i, DISPATCH_TOKEN, rows);
+    hpc_op_label(dims, p, i, DISPATCH_GROUP, rows);
     hpc_op_label(dims, p, i, DISPATCH_START, "s");
     hpc_op_label(dims, p, i, DISPATCH_LOAD, "e");
-    hpc_op_label(dims, p, i, DISPATCH_EXPERT, "tk");
+    hpc_op_label(dims, p, i, DISPATCH_EXPERT, at->cap > 0 ? "tk" : "Tk");
+    dims->own = 1u << DISPATCH_START | 1u << DISPATCH_ROWS;
+    dims->own_rows = 'T';
     return HPC_OK;
+}
+
+static void dispatch_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                              const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_dispatch_attr *at = i->attr;
+    (void)shape, (void)coord;
+    if (local[DISPATCH_EXPERT].extent[0] != global[DISPATCH_EXPERT].extent[0])
+        at->tokens = global[DISPATCH_EXPERT].extent[0];
 }
 
 static int dispatch_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
@@ -366,6 +382,7 @@ const hpc_op hpc_op_dispatch = {
     .comm = -1,
     .shape = dispatch_shape,
     .layout = dispatch_layout,
+    .localise = dispatch_localise,
     .select = dispatch_select,
 };
 
@@ -374,11 +391,13 @@ hpc_dispatched hpc_dispatch(hpc_program *p, hpc_value expert, hpc_dispatch_attr 
     hpc_value operand[DISPATCH_N] = {HPC_NEW, HPC_NEW, HPC_NEW, HPC_NEW,
                                      HPC_NEW, HPC_NEW, HPC_NEW, expert};
     if (hpc_emit(p, &hpc_op_dispatch, operand, &attr) < 0)
-        return (hpc_dispatched){HPC_NONE, HPC_NONE, HPC_NONE, HPC_NONE, HPC_NONE, HPC_NONE};
+        return (hpc_dispatched){HPC_NONE, HPC_NONE, HPC_NONE, HPC_NONE,
+                                HPC_NONE, HPC_NONE, HPC_NONE};
     return (hpc_dispatched){.slot = operand[DISPATCH_SLOT],
                             .token = operand[DISPATCH_TOKEN],
                             .group = operand[DISPATCH_GROUP],
                             .start = operand[DISPATCH_START],
                             .dropped = operand[DISPATCH_DROPPED],
-                            .load = operand[DISPATCH_LOAD]};
+                            .load = operand[DISPATCH_LOAD],
+                            .rows = operand[DISPATCH_ROWS]};
 }

@@ -11,6 +11,7 @@ static const hpc_field grouped_field[] = {
     {"sum", HPC_FIELD_BOOL, offsetof(hpc_grouped_attr, sum), NULL, false},
     {"halves", HPC_FIELD_BOOL, offsetof(hpc_grouped_attr, halves), NULL, false},
     {"int8", HPC_FIELD_BOOL, offsetof(hpc_grouped_attr, int8), NULL, false},
+    {"owned", HPC_FIELD_BOOL, offsetof(hpc_grouped_attr, owned), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -20,9 +21,10 @@ static int check_matrices(const hpc_insn *i, const hpc_type *type)
     const hpc_type *a = &type[GROUPED_A], *b = &type[GROUPED_B], *start = &type[GROUPED_START];
     bool blocks = hpc_dtype_get((hpc_dtype)b->dtype)->quantised;
     if (b->ragged >= 0) return hpc_misfit(i, type, GROUPED_B, -1, "matrices have fixed extents");
-    if (b->extent[0] + 1 != start->extent[0])
+    int64_t starts = b->extent[0] + 1;
+    if (at->owned ? starts > start->extent[0] : starts != start->extent[0])
         return hpc_misfit(i, type, GROUPED_B, GROUPED_START, "%lld matrices need %lld starts",
-                          (long long)b->extent[0], (long long)b->extent[0] + 1);
+                          (long long)b->extent[0], (long long)starts);
     if (a->extent[1] != b->extent[at->trans_b ? 2 : 1])
         return hpc_misfit(i, type, GROUPED_A, GROUPED_B, "inner extents differ");
     if ((blocks || b->pack != HPC_PLAIN) && !at->trans_b)
@@ -62,6 +64,8 @@ static int grouped_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type
     hpc_type y = hpc_op_like(a, (hpc_dtype)a->dtype);
     if (at->sum) {
         int64_t extent[] = {start->extent[0] - 1, a->extent[1], b->extent[1]};
+        bool fewer = at->owned && i->operand[GROUPED_Y] >= 0;
+        if (fewer && type[GROUPED_Y].extent[0] < extent[0]) extent[0] = type[GROUPED_Y].extent[0];
         y = hpc_type_of((hpc_dtype)a->dtype, 3, extent);
     } else {
         y.extent[1] = b->extent[at->trans_b ? 1 : 2];
@@ -82,11 +86,12 @@ static int grouped_backward(hpc_diff *d, const hpc_insn *i)
     hpc_value dy = hpc_diff_of(d, i->operand[GROUPED_Y]);
     if (at->sum) return hpc_fail(HPC_E_UNSUPPORTED, "no gradient of a sum over groups");
     if (hpc_diff_wants(d, a)) {
-        hpc_grouped_attr by_a = {.trans_b = !at->trans_b, .halves = at->halves};
+        hpc_grouped_attr by_a = {
+            .trans_b = !at->trans_b, .halves = at->halves, .owned = at->owned};
         hpc_op_give(d, a, hpc_grouped(p, HPC_NEW, dy, b, start, by_a));
     }
     if (hpc_diff_wants(d, b)) {
-        hpc_grouped_attr by_b = {.sum = true, .halves = at->halves};
+        hpc_grouped_attr by_b = {.sum = true, .halves = at->halves, .owned = at->owned};
         hpc_op_give(d, b,
                     hpc_grouped(p, hpc_diff_target(d, b), at->trans_b ? dy : a,
                                 at->trans_b ? a : dy, start, by_b));
@@ -96,13 +101,20 @@ static int grouped_backward(hpc_diff *d, const hpc_insn *i)
 
 /* ---- layout, cost, selection ----------------------------------------------- */
 
+/* Rows may be split in any way, if `start` is of those that are here. */
 static int grouped_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
+    static const int8_t rows[HPC_AXIS_N] = {[HPC_AXIS_EXPERT] = HPC_OWN(0)},
+                        matrices[HPC_AXIS_N] = {[HPC_AXIS_EXPERT] = HPC_SPLIT(0)};
     const hpc_grouped_attr *at = i->attr;
-    hpc_op_label(dims, p, i, GROUPED_Y, at->sum ? "eNK" : "mN");
-    hpc_op_label(dims, p, i, GROUPED_A, at->sum ? "mN" : "mK");
-    hpc_op_label(dims, p, i, GROUPED_B, at->sum ? "mK" : at->trans_b ? "eNK" : "eKN");
+    hpc_op_label(dims, p, i, GROUPED_Y, at->sum ? "eNK" : "MN");
+    hpc_op_label(dims, p, i, GROUPED_A, at->sum ? "MN" : "MK");
+    hpc_op_label(dims, p, i, GROUPED_B, at->sum ? "MK" : at->trans_b ? "eNK" : "eKN");
     hpc_op_label(dims, p, i, GROUPED_START, "s");
+    dims->own = 1u << GROUPED_START;
+    dims->own_rows = 'M';
+    for (int k = GROUPED_Y; at->owned && k <= GROUPED_B; k++)
+        dims->as[k] = k == (at->sum ? GROUPED_Y : GROUPED_B) ? matrices : rows;
     dims->linear[0] = 1u << GROUPED_A;
     dims->linear[1] = 1u << GROUPED_B;
     return HPC_OK;

@@ -20,6 +20,7 @@ enum { GATHER_Y, GATHER_X, GATHER_INDEX, GATHER_N };
 static const hpc_field gather_field[] = {
     {"first", HPC_FIELD_I64, offsetof(hpc_part_attr, first), NULL, false},
     {"rows", HPC_FIELD_I64, offsetof(hpc_part_attr, rows), NULL, false},
+    {"own", HPC_FIELD_BOOL, offsetof(hpc_part_attr, own), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -49,7 +50,8 @@ static int gather_backward(hpc_diff *d, const hpc_insn *i)
     hpc_type t = p->value[x].type;
     if (t.pack != HPC_PLAIN)
         return hpc_fail(HPC_E_UNSUPPORTED, "no gradient passes to packed rows");
-    hpc_scatter_attr at = {.mode = HPC_SCATTER_ADD, .rows = hpc_op_rows(&t)};
+    bool own = ((const hpc_part_attr *)i->attr)->own;
+    hpc_scatter_attr at = {.mode = HPC_SCATTER_ADD, .rows = hpc_op_rows(&t), .own = own};
     hpc_value y = t.rank == 2 && t.ragged < 0 ? hpc_diff_target(d, x) : HPC_NEW;
     hpc_value g = hpc_scatter(p, y, dy, i->operand[GATHER_INDEX], at);
     if (t.rank > 2) g = hpc_view(p, g, t.rank, t.extent);
@@ -58,9 +60,17 @@ static int gather_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* Rows of a part of a matrix are partial sums: zeros but for those that are here. */
+/* Rows of a part of a matrix are partial sums: zeros but for those that are here. With `own` they
+ * go with the index. */
 static int gather_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
+    if (((const hpc_part_attr *)i->attr)->own) {
+        hpc_op_label(dims, p, i, GATHER_INDEX, "Tabc");
+        hpc_op_label(dims, p, i, GATHER_Y, hpc_op_type(p, i, GATHER_Y)->rank == 2 ? "TZ" : "TabZ");
+        hpc_op_label(dims, p, i, GATHER_X, hpc_op_type(p, i, GATHER_X)->rank == 2 ? "TZ" : "TwZ");
+        dims->linear[0] = 1u << GATHER_X;
+        return HPC_OK;
+    }
     hpc_op_label(dims, p, i, GATHER_INDEX, "ABCD");
     hpc_op_label_rows(dims, p, i, GATHER_Y, 'Z');
     const hpc_type *x = hpc_op_type(p, i, GATHER_X);
@@ -73,7 +83,7 @@ static void gather_localise(hpc_insn *i, const hpc_type *global, const hpc_type 
                             const hpc_grid_shape *shape, const int *coord)
 {
     hpc_part_attr *at = i->attr;
-    hpc_op_part(&at->first, &at->rows, &global[GATHER_X], &local[GATHER_X], shape, coord);
+    if (!at->own) hpc_op_part(&at->first, &at->rows, &global[GATHER_X], &local[GATHER_X], shape, coord);
 }
 
 /* Of the table, only the rows that are named are read. */
@@ -115,6 +125,12 @@ hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index)
     return hpc_emit(p, &hpc_op_gather, operand, NULL);
 }
 
+hpc_value hpc_gather_own(hpc_program *p, hpc_value x, hpc_value index)
+{
+    hpc_value operand[GATHER_N] = {HPC_NEW, x, index};
+    return hpc_emit(p, &hpc_op_gather, operand, &(hpc_part_attr){.own = true});
+}
+
 /* ---- scatter --------------------------------------------------------------- */
 
 enum { SCATTER_Y, SCATTER_X, SCATTER_INDEX, SCATTER_ROWS, SCATTER_N };
@@ -126,6 +142,7 @@ static const hpc_field scatter_field[] = {
     {"mode", HPC_FIELD_NAME, offsetof(hpc_scatter_attr, mode), scatter_names, true},
     {"rows", HPC_FIELD_I64, offsetof(hpc_scatter_attr, rows), NULL, false},
     {"first", HPC_FIELD_I64, offsetof(hpc_scatter_attr, first), NULL, false},
+    {"own", HPC_FIELD_BOOL, offsetof(hpc_scatter_attr, own), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -184,7 +201,8 @@ static int scatter_backward(hpc_diff *d, const hpc_insn *i)
         return hpc_fail(HPC_E_UNSUPPORTED, "no gradient passes through rows that are replaced");
     hpc_value dy = hpc_diff_of(d, i->operand[SCATTER_Y]);
     hpc_op_give(d, i->operand[SCATTER_X],
-                hpc_gather(hpc_diff_program(d), dy, i->operand[SCATTER_INDEX]));
+                (at->own ? hpc_gather_own : hpc_gather)(hpc_diff_program(d), dy,
+                                                        i->operand[SCATTER_INDEX]));
     return HPC_OK;
 }
 
@@ -195,6 +213,13 @@ static int scatter_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dim
     const hpc_scatter_attr *at = i->attr;
     bool add = at->mode == HPC_SCATTER_ADD;
     int rank_y = hpc_op_type(p, i, SCATTER_Y)->rank;
+    if (at->own) {
+        hpc_op_label(dims, p, i, SCATTER_Y, "TZ");
+        hpc_op_label(dims, p, i, SCATTER_INDEX, "T");
+        hpc_op_label(dims, p, i, SCATTER_X, "TZ");
+        dims->linear[0] = 1u << SCATTER_X;
+        return HPC_OK;
+    }
     const char *y = add ? "VZ" : "vZ"; /* each part of it takes what goes there */
     hpc_op_label(dims, p, i, SCATTER_Y, rank_y == 2 ? y : rank_y == 3 ? "vwZ" : "vwxZ");
     hpc_op_label(dims, p, i, SCATTER_INDEX, add ? "ABCD" : "abcd");
@@ -210,7 +235,8 @@ static void scatter_localise(hpc_insn *i, const hpc_type *global, const hpc_type
                              const hpc_grid_shape *shape, const int *coord)
 {
     hpc_scatter_attr *at = i->attr;
-    hpc_op_part(&at->first, &at->rows, &global[SCATTER_Y], &local[SCATTER_Y], shape, coord);
+    if (at->own) at->rows = local[SCATTER_Y].extent[0];
+    if (!at->own) hpc_op_part(&at->first, &at->rows, &global[SCATTER_Y], &local[SCATTER_Y], shape, coord);
 }
 
 static hpc_cost scatter_cost(const hpc_type *type, const void *attr)
@@ -250,13 +276,24 @@ hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
     return hpc_emit(p, &hpc_op_scatter, operand, &attr);
 }
 
-hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like)
+static hpc_value scatter_like(hpc_program *p, hpc_value x, hpc_value index, hpc_value like,
+                              bool own)
 {
     if (like < 0) return HPC_NONE;
     const hpc_type *t = &p->value[like].type;
     hpc_value operand[SCATTER_N] = {HPC_NEW, x, index, t->ragged == 0 ? t->count : HPC_NONE};
-    hpc_scatter_attr attr = {.mode = HPC_SCATTER_ADD, .rows = t->extent[0]};
+    hpc_scatter_attr attr = {.mode = HPC_SCATTER_ADD, .rows = t->extent[0], .own = own};
     return hpc_emit(p, &hpc_op_scatter, operand, &attr);
+}
+
+hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like)
+{
+    return scatter_like(p, x, index, like, false);
+}
+
+hpc_value hpc_scatter_own(hpc_program *p, hpc_value x, hpc_value index, hpc_value like)
+{
+    return scatter_like(p, x, index, like, true);
 }
 
 /* ---- route ----------------------------------------------------------------- */

@@ -156,6 +156,7 @@ typedef struct lse_of { /* of logits with a bound */
 /* The operand for w's gradient: its accumulator, a new value for *dw, or none. */
 static hpc_value weight_target(hpc_program *p, const hpc_value *dw, hpc_value w)
 {
+    if (dw && *dw == HPC_NEW_WIDE) return HPC_NEW_WIDE;
     if (w >= 0 && p->value[w].trainable) return hpc_accumulator(p, w);
     return dw ? HPC_NEW : HPC_NONE;
 }

@@ -234,32 +234,66 @@ static const hpc_field tile_field[] = {
     {"m", HPC_FIELD_I64, offsetof(hpc_tile_attr, m), NULL, false},
     {"n", HPC_FIELD_I64, offsetof(hpc_tile_attr, n), NULL, false},
     {"inverse", HPC_FIELD_BOOL, offsetof(hpc_tile_attr, inverse), NULL, false},
+    {"batch", HPC_FIELD_I64, offsetof(hpc_tile_attr, batch), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
+
+/* Matrices of the batch (1: a matrix alone) and their extents. */
+typedef struct tiled {
+    int64_t batch, m, n;
+    bool alone;
+} tiled;
+
+static tiled tiled_of(const hpc_tile_attr *at, const hpc_type *x)
+{
+    if (at->inverse) return (tiled){at->batch > 0 ? at->batch : 1, at->m, at->n, at->batch == 0};
+    bool alone = x->rank == 2;
+    return (tiled){alone ? 1 : x->extent[0], x->extent[x->rank - 2], x->extent[x->rank - 1], alone};
+}
 
 static int tile_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     const hpc_tile_attr *at = i->attr;
     const hpc_type *x = &type[TILE_X];
-    int rank = at->inverse ? 3 : 2, rc;
-    TRY(hpc_op_expect(i, type, TILE_X, HPC_OP_REAL, rank, rank));
+    int rc;
+    TRY(hpc_op_expect(i, type, TILE_X, HPC_OP_REAL, at->inverse ? 3 : 2, 3));
     if (x->ragged >= 0) return hpc_misfit(i, type, TILE_X, -1, "only fixed extents are tiled");
-    int64_t m = at->inverse ? at->m : x->extent[0], n = at->inverse ? at->n : x->extent[1];
-    int64_t rows = at->inverse ? x->extent[1] : at->rows,
-            cols = at->inverse ? x->extent[2] : at->cols;
-    if (rows < 1 || cols < 1 || m < 0 || n < 0 || m % rows || n % cols)
+    tiled t = tiled_of(at, x);
+    int64_t rows = at->inverse ? x->extent[1] : at->rows;
+    int64_t cols = at->inverse ? x->extent[2] : at->cols;
+    if (rows < 1 || cols < 1 || t.m < 0 || t.n < 0 || t.m % rows || t.n % cols)
         return hpc_misfit(i, type, TILE_X, -1, "blocks of %lld by %lld do not divide %lld by %lld",
-                          (long long)rows, (long long)cols, (long long)m, (long long)n);
-    const int64_t blocks[] = {m / rows * (n / cols), rows, cols}, whole[] = {m, n};
+                          (long long)rows, (long long)cols, (long long)t.m, (long long)t.n);
+    const int64_t blocks[] = {t.batch * (t.m / rows) * (t.n / cols), rows, cols};
+    const int64_t whole[] = {t.batch, t.m, t.n};
     if (at->inverse && x->extent[0] != blocks[0])
-        return hpc_misfit(i, type, TILE_X, -1, "%lld by %lld are %lld such blocks", (long long)m,
-                          (long long)n, (long long)blocks[0]);
-    TRY(hpc_op_output(i, type, TILE_Y,
-                      at->inverse ? hpc_type_of((hpc_dtype)x->dtype, 2, whole)
-                                  : hpc_type_of((hpc_dtype)x->dtype, 3, blocks)));
+        return hpc_misfit(i, type, TILE_X, -1, "%lld by %lld are %lld such blocks", (long long)t.m,
+                          (long long)t.n, (long long)blocks[0]);
+    hpc_dtype dtype = (hpc_dtype)x->dtype;
+    hpc_type y = !at->inverse ? hpc_type_of(dtype, 3, blocks)
+                 : t.alone    ? hpc_type_of(dtype, 2, whole + 1)
+                              : hpc_type_of(dtype, 3, whole);
+    TRY(hpc_op_output(i, type, TILE_Y, y));
 out:
     return rc;
+}
+
+/* The matrices of a batch may be split. Within one, a rank's share of the blocks is no rectangle. */
+static int tile_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    const hpc_tile_attr *at = i->attr;
+    bool batch = at->inverse ? at->batch > 0 : hpc_op_type(p, i, TILE_X)->rank == 3;
+    for (int k = TILE_Y; batch && k <= TILE_X; k++) hpc_op_label(dims, p, i, k, "Amn");
+    return HPC_OK;
+}
+
+static void tile_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                          const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_tile_attr *at = i->attr;
+    (void)global, (void)shape, (void)coord;
+    if (at->inverse && at->batch > 0) at->batch = local[TILE_Y].extent[0];
 }
 
 static int tile_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
@@ -267,7 +301,6 @@ static int tile_select(hpc_plan *plan, const hpc_kernels *k, int workers, const 
     return k->tile ? k->tile(plan, workers, args) : hpc_op_missing("tile");
 }
 
-/* Splits nothing: a rank's share of the blocks is no rectangle of the matrix. */
 const hpc_op hpc_op_tile = {
     .sig = {.name = "tile",
             .operand_n = TILE_N,
@@ -276,6 +309,8 @@ const hpc_op hpc_op_tile = {
     .field = tile_field,
     .comm = -1,
     .shape = tile_shape,
+    .layout = tile_layout,
+    .localise = tile_localise,
     .select = tile_select,
 };
 
@@ -288,8 +323,13 @@ hpc_value hpc_tile(hpc_program *p, hpc_value x, int64_t rows, int64_t cols)
 
 hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n)
 {
+    return hpc_untile_batch(p, x, 0, m, n);
+}
+
+hpc_value hpc_untile_batch(hpc_program *p, hpc_value x, int64_t batch, int64_t m, int64_t n)
+{
     hpc_value operand[TILE_N] = {HPC_NEW, x};
-    hpc_tile_attr attr = {.m = m, .n = n, .inverse = true};
+    hpc_tile_attr attr = {.m = m, .n = n, .inverse = true, .batch = batch};
     return hpc_emit(p, &hpc_op_tile, operand, &attr);
 }
 

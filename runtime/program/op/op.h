@@ -36,7 +36,12 @@ typedef struct hpc_dims {
     char label[HPC_OPERAND_MAX][HPC_RANK_MAX + 1];
     uint16_t linear[4]; /* sets of inputs: if exactly these are partial sums, so are the outputs */
     uint16_t logarithm; /* outputs that become logarithms of partial sums */
-    const int8_t *as[HPC_OPERAND_MAX]; /* by axis: the split that an operand must have, or NULL */
+    const int8_t *as[HPC_OPERAND_MAX]; /* by axis: the split that an operand must have, or NULL.
+                                          Along an axis on which one has such a split, operands
+                                          without are whole */
+    uint16_t own;  /* operands with numbers about the rank's own rows: HPC_OWN(0) where these are
+                      split, in any way */
+    char own_rows; /* the letter of these rows; 0: no operand has them */
 } hpc_dims;
 
 typedef struct hpc_diff hpc_diff; /* a differentiation under way */
@@ -44,8 +49,9 @@ typedef struct hpc_diff hpc_diff; /* a differentiation under way */
 struct hpc_op {
     hpc_signature sig;
     const hpc_field *field;
-    int comm;  /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
-    bool view; /* output 0 shares operand 1's memory; nothing runs */
+    int comm;      /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
+    bool exchange; /* a collective that one rank runs as well, by itself: in the serial program */
+    bool view;     /* output 0 shares operand 1's memory; nothing runs */
     /* Checks inputs and sets the types of new outputs: type[k] of operand k; inputs are set. */
     int (*shape)(const hpc_program *p, const hpc_insn *i, hpc_type *type);
     /* Emits the gradients of inputs from those of outputs. NULL: no gradient passes. */
@@ -82,12 +88,13 @@ bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and r
 extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_norm_grad,
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_soft, hpc_op_dropout,
-    hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather,
-    hpc_op_scatter, hpc_op_route, hpc_op_gate, hpc_op_gate_grad, hpc_op_dispatch, hpc_op_grouped,
-    hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_apply,
-    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
-    hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
-    hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+    hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_fetch, hpc_op_stow, hpc_op_pack, hpc_op_fill,
+    hpc_op_gather, hpc_op_scatter, hpc_op_route, hpc_op_gate, hpc_op_gate_grad, hpc_op_dispatch,
+    hpc_op_grouped, hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw,
+    hpc_op_adam, hpc_op_adam_add, hpc_op_adam_step, hpc_op_apply, hpc_op_combine, hpc_op_map,
+    hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather,
+    hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv,
+    hpc_op_exchange_plan, hpc_op_exchange;
 extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
     hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 
@@ -103,6 +110,16 @@ typedef struct hpc_comm_attr {
     int reduce; /* hpc_comm_reduce */
     hpc_type type;
 } hpc_comm_attr;
+
+/* Rows sorted by expert go to the ranks that own their experts, and back. comm.axes: the axis over
+ * which ranks own experts, comm.ranks of them, each with an equal share, in order. rows: ranks
+ * along row that send different rows, of which each then gets all; most: the same before sharding.
+ */
+typedef struct hpc_exchange_attr {
+    hpc_comm_attr comm;
+    int64_t rows, most, experts;
+    bool drop, back;
+} hpc_exchange_attr;
 
 /* Absent operands are HPC_NONE, y is HPC_NEW or state to write to. `out` parameters may be NULL. */
 hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
@@ -127,7 +144,8 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
 hpc_value hpc_head_loss_capped(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
                                hpc_value target, double cap);
 /* The same losses, and in one pass their gradients, given those of the losses: by x into *dx; by w
- * into its accumulator if w is trainable, otherwise into *dw, a new value, unless dw is NULL. */
+ * into its accumulator if w is trainable, otherwise into *dw, a new value, unless dw is NULL. If
+ * *dw is HPC_NEW_WIDE on entry, it becomes a new value in any case. */
 hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value *dw, hpc_value x,
                                 hpc_value w, hpc_value target, hpc_value dloss, double cap);
 /* Variants for w split by rows: they combine the lse of each part and the target's logit. */
@@ -143,14 +161,19 @@ hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value bas
 hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);
 /* No gradient passes to `by`, which is a number such as a learning rate or a loss scale. */
 hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, double alpha);
+/* fetch and stow copy x to state y, from an outside memory and to it (hpc_offload). */
+void hpc_move(hpc_program *p, const hpc_op *op, hpc_value y, hpc_value x);
 hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to);
 hpc_value hpc_pack(hpc_program *p, hpc_value x);
 hpc_value hpc_fill(hpc_program *p, hpc_value state, double value);
 hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index);
+/* The index is of rows that are split like x's: it counts those of the rank's part. */
+hpc_value hpc_gather_own(hpc_program *p, hpc_value x, hpc_value index);
 hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
                       hpc_scatter_attr attr);
 /* Sums of rows, in a new value with the rows of `like`, of which the number may be run-time. */
 hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like);
+hpc_value hpc_scatter_own(hpc_program *p, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
 /* Operands and results of a gate; bias, anneal, step and base may be HPC_NONE. wants_prob: also
  * prob and lse, for auxiliary losses. attr.scale 0 means 1. Returns the weights. */
@@ -161,11 +184,19 @@ typedef struct hpc_gate_io {
 } hpc_gate_io;
 hpc_value hpc_gate(hpc_program *p, hpc_gate_io *io, hpc_gate_attr attr);
 typedef struct hpc_dispatched {
-    hpc_value slot, token, group, start, dropped, load;
+    hpc_value slot, token, group, start, dropped, load, rows;
 } hpc_dispatched;
 hpc_dispatched hpc_dispatch(hpc_program *p, hpc_value expert, hpc_dispatch_attr attr);
 hpc_value hpc_grouped(hpc_program *p, hpc_value y, hpc_value a, hpc_value b, hpc_value start,
                       hpc_grouped_attr attr);
+/* How many rows go where, from the starts of `experts` groups, in `*start`, and in `*start` then
+ * the starts of the own experts' rows that arrive; *rows: their number. most: ranks along row that
+ * drop rows that others send as well; 1: none. */
+hpc_value hpc_exchange_plan(hpc_program *p, hpc_value *start, hpc_value *rows, int64_t experts,
+                            int64_t most);
+/* Rows of x as the plan says, or back: y has `rows`, sorted by expert as well. Exchanges that go
+ * there and back are the identity, and each is the gradient of the other. */
+hpc_value hpc_exchange(hpc_program *p, hpc_value x, hpc_value plan, hpc_value rows, bool back);
 /* pick: the elements of x that `index` names, into y or a new value. spread: the reverse, into
  * state y or a new [m,n] of zeros. Both use the split of `like`, which may be y or x. */
 hpc_value hpc_pick(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
@@ -176,6 +207,12 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
              hpc_sgd_attr attr);
 void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
                hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
+/* Adam by accumulation: each gradient is added to the moments, and no sum of gradients is kept.
+ * hpc_adam_add returns the squares of grad. */
+hpc_value hpc_adam_add(hpc_program *p, hpc_value m, hpc_value v, hpc_value grad, hpc_value keep,
+                       hpc_value clip, hpc_adam_add_attr attr);
+void hpc_adam_step(hpc_program *p, hpc_value param, hpc_value half, hpc_value m, hpc_value v,
+                   hpc_value lr, hpc_value step, hpc_adamw_attr attr);
 /* Parts of second-order optimizers. Gradients pass through map_each only. hpc_adam returns u, for
  * hpc_apply. */
 hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_value grad,
@@ -190,6 +227,8 @@ hpc_value hpc_map_each(hpc_program *p, hpc_value x, hpc_map_attr attr);
 hpc_value hpc_below(hpc_program *p, hpc_value y, hpc_value x, hpc_value limit);
 hpc_value hpc_tile(hpc_program *p, hpc_value x, int64_t rows, int64_t cols);
 hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n);
+/* To [batch,m,n]; batch 0: to [m,n]. */
+hpc_value hpc_untile_batch(hpc_program *p, hpc_value x, int64_t batch, int64_t m, int64_t n);
 /* x: [n], at most HPC_BUNDLE_MAX values. */
 hpc_value hpc_bundle(hpc_program *p, const hpc_value *x, int n, int64_t parts);
 /* Eigendecomposition: returns the vectors; *values: the eigenvalues. */

@@ -293,6 +293,56 @@ hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to)
     return hpc_emit(p, &hpc_op_copy, operand, &attr);
 }
 
+/* ---- fetch, stow: copies between memories ---------------------------------- */
+
+static int move_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    if (i->operand[COPY_Y] < 0)
+        return hpc_fail(HPC_E_ARG, "%s writes state: give it as y", i->op->sig.name);
+    if (type[COPY_Y].dtype == type[COPY_X].dtype &&
+        hpc_type_same_shape(&type[COPY_Y], &type[COPY_X]))
+        return HPC_OK;
+    return hpc_misfit(i, type, COPY_Y, COPY_X, "y must be as x");
+}
+
+static int fetch_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->copy ? k->copy(plan, workers, args) : hpc_op_missing("fetch");
+}
+
+static int stow_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->copy ? k->copy(plan, workers, args) : hpc_op_missing("stow");
+}
+
+const hpc_op hpc_op_fetch = {
+    .sig = {.name = "fetch",
+            .operand_n = COPY_N,
+            .attr_bytes = sizeof(hpc_copy_attr),
+            .operand = {{"y", HPC_OUT | HPC_ROWWISE}, {"x", HPC_IN | HPC_ROWWISE}}},
+    .comm = -1,
+    .shape = move_shape,
+    .select = fetch_select,
+};
+
+const hpc_op hpc_op_stow = {
+    .sig = {.name = "stow",
+            .operand_n = COPY_N,
+            .attr_bytes = sizeof(hpc_copy_attr),
+            .operand = {{"y", HPC_OUT | HPC_ROWWISE}, {"x", HPC_IN | HPC_ROWWISE}}},
+    .comm = -1,
+    .shape = move_shape,
+    .select = stow_select,
+};
+
+void hpc_move(hpc_program *p, const hpc_op *op, hpc_value y, hpc_value x)
+{
+    hpc_value operand[COPY_N] = {y, x};
+    hpc_copy_attr attr = {.dtype = x >= 0 ? p->value[x].type.dtype : 0};
+    hpc_emit(p, op, operand, &attr);
+}
+
 /* ---- fill ------------------------------------------------------------------ */
 
 enum { FILL_Y, FILL_N };

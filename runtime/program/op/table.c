@@ -28,6 +28,8 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_binary,
     &hpc_op_scale,
     &hpc_op_copy,
+    &hpc_op_fetch,
+    &hpc_op_stow,
     &hpc_op_fill,
     &hpc_op_gather,
     &hpc_op_scatter,
@@ -42,6 +44,8 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_sgd,
     &hpc_op_adamw,
     &hpc_op_adam,
+    &hpc_op_adam_add,
+    &hpc_op_adam_step,
     &hpc_op_apply,
     &hpc_op_combine,
     &hpc_op_map,
@@ -62,6 +66,8 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_broadcast,
     &hpc_op_send,
     &hpc_op_recv,
+    &hpc_op_exchange_plan,
+    &hpc_op_exchange,
     NULL,
 };
 

@@ -1,7 +1,7 @@
 /*
- * update.c: op table entries of sgd, adamw, its parts adam and apply, and below: element-wise
- * updates, and the test that enables them. None is linear, so a partial gradient must be summed
- * first.
+ * update.c: op table entries of sgd, adamw, its parts adam and apply, its accumulation adam_add and
+ * adam_step, and below: element-wise updates, and the test that enables them. None but adam_add is
+ * linear, so a partial gradient must be summed first.
  */
 #include "runtime/program/op/priv.h"
 
@@ -217,6 +217,131 @@ hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_va
     return hpc_emit(p, &hpc_op_adam, operand, &attr);
 }
 
+/* ---- adam_add: a gradient into the moments -------------------------------- */
+
+enum { ADD_Y, ADD_M, ADD_V, ADD_GRAD, ADD_KEEP, ADD_CLIP, ADD_N };
+
+static const hpc_field adam_add_field[] = {
+    {"beta1", HPC_FIELD_REAL, offsetof(hpc_adam_add_attr, beta1), NULL, true},
+    {"beta2", HPC_FIELD_REAL, offsetof(hpc_adam_add_attr, beta2), NULL, true},
+    {NULL, HPC_FIELD_INT, 0, NULL, false},
+};
+
+static int adam_add_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    const hpc_adam_add_attr *at = i->attr;
+    int rc;
+    TRY(check_adamw_attr(&(hpc_adamw_attr){.beta1 = at->beta1, .beta2 = at->beta2}));
+    for (int k = ADD_M; k <= ADD_GRAD; k++) TRY(check_like(i, type, k, ADD_M));
+    TRY(hpc_op_expect(i, type, ADD_KEEP, HPC_OP_REAL, 1, 1));
+    if (type[ADD_KEEP].extent[0] != 2)
+        TRY(hpc_misfit(i, type, ADD_KEEP, -1, "expected a factor for m and one for v"));
+    TRY(hpc_op_expect(i, type, ADD_CLIP, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_output(i, type, ADD_Y, hpc_op_like(&type[ADD_M], hpc_op_wide(&type[ADD_M]))));
+out:
+    return rc;
+}
+
+/* Ranks with sums m and v of their own count as separate microbatches: each adds its gradient and
+ * its square. */
+static int adam_add_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    for (int k = ADD_Y; k <= ADD_GRAD; k++) hpc_op_label_rows(dims, p, i, k, 'Z');
+    hpc_op_label(dims, p, i, ADD_KEEP, "k");
+    dims->linear[0] = 1u << ADD_M | 1u << ADD_V | 1u << ADD_GRAD;
+    return HPC_OK;
+}
+
+static hpc_cost adam_add_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    return hpc_op_cost(type, ADD_N, 8.0 * (double)hpc_op_n(&type[ADD_M]));
+}
+
+static int adam_add_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->adam_add ? k->adam_add(plan, workers, args) : hpc_op_missing("adam_add");
+}
+
+const hpc_op hpc_op_adam_add = {
+    .sig = {.name = "adam_add",
+            .operand_n = ADD_N,
+            .attr_bytes = sizeof(hpc_adam_add_attr),
+            .operand = {{"y", HPC_OUT},
+                        {"m", HPC_INOUT},
+                        {"v", HPC_INOUT},
+                        {"grad", HPC_IN | HPC_INPLACE},
+                        {"keep", HPC_IN},
+                        {"clip", HPC_IN | HPC_OPTIONAL}}},
+    .field = adam_add_field,
+    .comm = -1,
+    .shape = adam_add_shape,
+    .layout = adam_add_layout,
+    .cost = adam_add_cost,
+    .select = adam_add_select,
+};
+
+hpc_value hpc_adam_add(hpc_program *p, hpc_value m, hpc_value v, hpc_value grad, hpc_value keep,
+                       hpc_value clip, hpc_adam_add_attr attr)
+{
+    hpc_value operand[ADD_N] = {HPC_NEW, m, v, grad, keep, clip};
+    return hpc_emit(p, &hpc_op_adam_add, operand, &attr);
+}
+
+/* ---- adam_step: a parameter from the moments ------------------------------ */
+
+enum { STEP_PARAM, STEP_HALF, STEP_M, STEP_V, STEP_LR, STEP_STEP, STEP_N };
+
+static int adam_step_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    int rc;
+    TRY(check_adamw_attr(i->attr));
+    TRY(check_half(i, type, STEP_HALF));
+    for (int k = STEP_PARAM; k <= STEP_V; k++) TRY(check_like(i, type, k, STEP_PARAM));
+    TRY(hpc_op_expect(i, type, STEP_LR, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, STEP_STEP, HPC_OP_INDEX, 0, 0));
+out:
+    return rc;
+}
+
+static hpc_cost adam_step_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    return hpc_op_cost(type, STEP_N, 8.0 * (double)hpc_op_n(&type[STEP_PARAM]));
+}
+
+static int adam_step_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->adam_step ? k->adam_step(plan, workers, args) : hpc_op_missing("adam_step");
+}
+
+const hpc_op hpc_op_adam_step = {
+    .sig = {.name = "adam_step",
+            .operand_n = STEP_N,
+            .attr_bytes = sizeof(hpc_adamw_attr),
+            .operand = {{"param", HPC_INOUT},
+                        {"half", HPC_OUT | HPC_OPTIONAL},
+                        {"m", HPC_IN},
+                        {"v", HPC_IN},
+                        {"lr", HPC_IN},
+                        {"step", HPC_IN}}},
+    .field = adamw_field,
+    .comm = -1,
+    .shape = adam_step_shape,
+    .layout = hpc_op_layout_pointwise,
+    .cost = adam_step_cost,
+    .select = adam_step_select,
+};
+
+void hpc_adam_step(hpc_program *p, hpc_value param, hpc_value half, hpc_value m, hpc_value v,
+                   hpc_value lr, hpc_value step, hpc_adamw_attr attr)
+{
+    hpc_value operand[STEP_N] = {param, half, m, v, lr, step};
+    hpc_emit(p, &hpc_op_adam_step, operand, &attr);
+}
+
 /* ---- apply ----------------------------------------------------------------- */
 
 enum { APPLY_PARAM, APPLY_HALF, APPLY_DIR, APPLY_LR, APPLY_BY, APPLY_N };
@@ -238,8 +363,21 @@ static int apply_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     TRY(check_like(i, type, APPLY_PARAM, APPLY_PARAM));
     TRY(check_like(i, type, APPLY_DIR, APPLY_PARAM));
     TRY(hpc_op_expect(i, type, APPLY_LR, HPC_OP_REAL, 0, 0));
-    TRY(hpc_op_expect(i, type, APPLY_BY, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, APPLY_BY, HPC_OP_REAL, 0, 1));
+    const hpc_type *param = &type[APPLY_PARAM], *by = &type[APPLY_BY];
+    if (i->operand[APPLY_BY] >= 0 && by->rank > 0 &&
+        (param->rank != 3 || param->extent[0] != by->extent[0]))
+        return hpc_misfit(i, type, APPLY_BY, APPLY_PARAM,
+                          "expected a scalar, or one for each matrix of a batch");
 out:
+    return rc;
+}
+
+/* Element-wise but for `by`, which may have one number for each matrix. */
+static int apply_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    int rc = hpc_op_layout_pointwise(p, i, dims);
+    hpc_op_label(dims, p, i, APPLY_BY, "A");
     return rc;
 }
 
@@ -266,7 +404,7 @@ const hpc_op hpc_op_apply = {
     .field = apply_field,
     .comm = -1,
     .shape = apply_shape,
-    .layout = hpc_op_layout_pointwise,
+    .layout = apply_layout,
     .cost = apply_cost,
     .select = apply_select,
 };

@@ -132,7 +132,7 @@ static int begin_serial(prover *w)
     for (int64_t s = 0; s < g->segment_n; s++)
         for (int64_t k = 0; k < g->segment[s].insn_n; k++) {
             const hpc_insn *i = &g->segment[s].insn[k];
-            if (!i->op->view && i->op->comm < 0) continue;
+            if (!i->op->view && (i->op->comm < 0 || i->op->exchange)) continue;
             if (g->value[i->operand[1]].type.picked)
                 return hpc_fail(HPC_E_UNSUPPORTED, "a view of picked elements has no rule");
             map x = w->serial[i->operand[1]];
@@ -401,6 +401,7 @@ int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v)
     TRY(allocate(&w));
     TRY(begin(&w));
     TRY(check_types(&w));
+    TRY(hpc_prove_exchanges(out, v->serial));
     for (int s = 0; s < w.p->segment_n; s++) TRY(prove_segment(&w, s));
     TRY(check_end(&w));
 out:

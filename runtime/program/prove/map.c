@@ -192,6 +192,10 @@ bool map_place(map *out, int *dim, const map *whole, const hpc_type *global, con
     for (int k = 2 * HPC_AXIS_N - 1; k >= 0; k--) { /* the finest parts first */
         int a = hpc_axis_nesting[k % HPC_AXIS_N], d = hpc_layout_dim(local->layout[a]);
         int ranks = shape->extent[a] > 1 ? shape->extent[a] : 1;
+        if (ranks > 1 && hpc_layout_own(local->layout[a])) {
+            out->partial[a] = HPC_OWN(0);
+            continue;
+        }
         if (ranks == 1 || hpc_layout_inner(local->layout[a]) != (k >= HPC_AXIS_N)) continue;
         out->partial[a] = local->layout[a] < 0 ? local->layout[a] : 0;
         if (d < 0) continue;

@@ -6,7 +6,8 @@
 
 bool prove_moves(const hpc_insn *i)
 {
-    return i->op == &hpc_op_view || i->op == &hpc_op_tile || i->op->comm >= 0;
+    return i->op == &hpc_op_view || i->op == &hpc_op_tile ||
+           (i->op->comm >= 0 && !i->op->exchange);
 }
 
 static int refuse(const char *what)
@@ -30,7 +31,7 @@ static int move_tile(map *m, const hpc_program *p, const hpc_insn *i)
     const hpc_type *x = &p->value[i->operand[1]].type;
     int64_t rows = at->inverse ? x->extent[1] : at->rows;
     int64_t cols = at->inverse ? x->extent[2] : at->cols;
-    int64_t across = (at->inverse ? at->n : x->extent[1]) / cols;
+    int64_t across = (at->inverse ? at->n : x->extent[x->rank - 1]) / cols;
     bool fits = at->inverse ? map_trade(m, across, rows, cols) : map_trade(m, rows, across, cols);
     return fits ? HPC_OK : refuse("tiled");
 }
@@ -119,6 +120,9 @@ static const char *along(int axis)
 static int want_partial(const prover *w, const map *m, int a, hpc_value x)
 {
     value_text text;
+    if (hpc_layout_own(m->partial[a]))
+        return hpc_fail(HPC_E_STATE, "ranks along %s have their own rows of %s, which have no sum",
+                        along(a), prove_value(text, w, x));
     if (m->partial[a] == HPC_LOGARITHM && (m->joins != PROVE_EXPONENTIALS || m->along != a))
         return hpc_fail(HPC_E_STATE, "%s is of logarithms along %s: their sum is no logarithm",
                         prove_value(text, w, x), along(a));

@@ -24,7 +24,7 @@ typedef struct map {
     factor f[FACTORS];
     int64_t base;
     int64_t by[HPC_AXIS_N];     /* 0: ranks along the axis hold the same */
-    int8_t partial[HPC_AXIS_N]; /* 0: whole; else HPC_PARTIAL or HPC_LOGARITHM */
+    int8_t partial[HPC_AXIS_N]; /* 0: whole; else HPC_PARTIAL, HPC_LOGARITHM or HPC_OWN(0) */
     int8_t joins; /* of logarithms being joined along `along`, what (soft.c); else 0 */
     int8_t along;
 } map;

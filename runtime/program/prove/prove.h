@@ -29,6 +29,7 @@ typedef struct hpc_proof {
     int64_t instructions; /* of the serial program, all matched */
     int64_t moves;        /* views, tiles and collectives that only move elements */
     int64_t collectives;
+    int64_t exchanges; /* of rows of experts, there or back */
 } hpc_proof;
 
 /* Selects ranks to compare, and returns their number: all ranks if there are at most `most`;
@@ -44,6 +45,9 @@ int hpc_prove_order(hpc_proof *out, const hpc_prove *w);
  * that partial sums are summed once, replicas agree, and parts cover their tensor once.
  * HPC_E_STATE as above; HPC_E_UNSUPPORTED: an instruction without a rule, such as a message. */
 int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v);
+/* Part of it: rows that an exchange brings to the ranks of their experts return to their places.
+ * p: the serial program. */
+int hpc_prove_exchanges(hpc_proof *out, const hpc_program *p);
 
 /* The stages of a pipeline, cut by hpc_stage from one program. */
 typedef struct hpc_prove_stages {

@@ -15,15 +15,15 @@ bool prove_input(const hpc_program *p, const hpc_insn *i, int k)
     return role == HPC_IN || (role == HPC_INOUT && !adds);
 }
 
-typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
+typedef struct label { /* of dimensions that are split together, in the same way */
     char name;         /* 0: none */
-    bool inner;
+    int8_t way;        /* layout of dimension 0 that is split so */
 } label;
 
 static int8_t layout_by(const hpc_dims *dims, int k, label by, int8_t otherwise)
 {
     for (int d = 0; by.name && d < HPC_RANK_MAX && dims->label[k][d]; d++)
-        if (dims->label[k][d] == by.name) return hpc_layout_split(d, by.inner);
+        if (dims->label[k][d] == by.name) return (int8_t)(by.way + d);
     return otherwise;
 }
 
@@ -39,15 +39,16 @@ static int split_label(label *out, const prover *w, const hpc_insn *i, const hpc
     *out = (label){0};
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k) || layout_of(w, i, k, a) <= 0) continue;
+        if (dims->own >> k & 1) continue;
         int d = hpc_layout_dim(layout_of(w, i, k, a));
-        label own = {dims->label[k][d], hpc_layout_inner(layout_of(w, i, k, a))};
+        label own = {dims->label[k][d], (int8_t)(layout_of(w, i, k, a) - d)};
         if (!isupper((unsigned char)own.name))
             return hpc_fail(HPC_E_STATE,
                             "operand %s, %s, is split along %s in dimension %d, of which it needs "
                             "all",
                             i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
                             hpc_axis_name((hpc_axis)a), d);
-        if (out->name && (out->name != own.name || out->inner != own.inner))
+        if (out->name && (out->name != own.name || out->way != own.way))
             return hpc_fail(HPC_E_STATE,
                             "operand %s, %s, is split along %s in dimension %d, and another "
                             "operand in one that does not go with it",
@@ -83,7 +84,9 @@ static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims,
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
         int8_t want = layout_by(dims, k, by, HPC_REPLICATED), is = layout_of(w, i, k, a);
-        if (is == want) continue;
+        bool own = dims->own >> k & 1, rows = by.name == dims->own_rows;
+        if (own && (hpc_layout_own(is) || (is == HPC_REPLICATED && !rows))) continue;
+        if (!own && is == want) continue;
         return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s along %s, where others are split",
                         i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
                         is == HPC_PARTIAL ? "a partial sum that was not reduced" : "whole",
@@ -144,12 +147,22 @@ static int check_fixed(bool *is, const prover *w, const hpc_insn *i, const hpc_d
     for (int k = 0; k < i->op->sig.operand_n; k++) *is = *is || fixed(dims, k, a) > 0;
     for (int k = 0; k < i->op->sig.operand_n && *is; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
-        if (layout_of(w, i, k, a) != fixed(dims, k, a))
+        if (!(dims->own >> k & 1) && layout_of(w, i, k, a) != fixed(dims, k, a))
             return hpc_fail(HPC_E_STATE, "operand %s, %s, is not split along %s as its index is",
                             i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
                             hpc_axis_name((hpc_axis)a));
     }
     return HPC_OK;
+}
+
+/* Of numbers about own rows. */
+static int8_t own_layout(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && prove_input(w->p, i, k) && dims->own >> k & 1 &&
+            hpc_layout_own(layout_of(w, i, k, a)))
+            return HPC_OWN(0);
+    return HPC_REPLICATED;
 }
 
 int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const hpc_insn *g,
@@ -169,7 +182,7 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
         if (prove_extent(w->w, a) > 1) TRY(check_fixed(&is_fixed, w, i, &dims, a));
         if (prove_extent(w->w, a) > 1 && !is_fixed) {
             TRY(split_label(&by, w, i, &dims, a));
-            if (!by.name) by.name = own_label(w, i, &dims, a);
+            if (!by.name) by = (label){own_label(w, i, &dims, a), HPC_SPLIT(0)};
             if (by.name)
                 TRY(check_split(w, i, &dims, a, by));
             else
@@ -179,6 +192,9 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
         for (int k = 0; k < i->op->sig.operand_n; k++) {
             int8_t sum = by.name && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
             made[k][a] = is_fixed ? fixed(&dims, k, a) : layout_by(&dims, k, by, sum);
+            if (dims.own >> k & 1)
+                made[k][a] = by.name && by.name == dims.own_rows ? HPC_OWN(0)
+                                                                 : own_layout(w, i, &dims, a);
         }
     }
 out:

@@ -37,7 +37,9 @@ static int check_segment(const hpc_exec *e, int s)
         for (int a = 0; a < g->insn[k].op->sig.operand_n; a++) {
             hpc_value v = g->insn[k].operand[a];
             char where[96];
-            if (v < 0 || !e->lent[v] || !(hpc_insn_role(e->p, &g->insn[k], a) & HPC_OUT)) continue;
+            if (v < 0 || !e->lent[v] || e->writable[v] ||
+                !(hpc_insn_role(e->p, &g->insn[k], a) & HPC_OUT))
+                continue;
             return hpc_fail(HPC_E_ARG, "%s writes %%%d (%s), which is lent and only read",
                             hpc_insn_where(where, e->p, s, k), v, name_of(e, v));
         }
@@ -52,13 +54,18 @@ int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n)
         return hpc_fail(HPC_E_UNSUPPORTED, "backend %s does not read the host's memory",
                         hpc_device_about(e->device).backend);
     e->lent = hpc_arena_alloc(e->arena, (size_t)e->p->value_n + 1, sizeof *e->lent);
-    if (!e->lent) return HPC_E_NOMEM;
+    e->writable = hpc_arena_alloc(e->arena, (size_t)e->p->value_n + 1, sizeof *e->writable);
+    if (!e->lent || !e->writable) return HPC_E_NOMEM;
     for (int64_t k = 0; k < n; k++) {
         TRY(check_one(e, &lent[k]));
         e->lent[lent[k].state] = lent[k].data;
+        e->writable[lent[k].state] = lent[k].writable;
     }
-    for (int64_t v = 0; v < e->p->value_n; v++)
-        e->lent[v] = e->lent[hpc_value_root(e->p, (hpc_value)v)];
+    for (int64_t v = 0; v < e->p->value_n; v++) {
+        hpc_value root = hpc_value_root(e->p, (hpc_value)v);
+        e->lent[v] = e->lent[root];
+        e->writable[v] = e->writable[root];
+    }
     for (int s = 0; s < e->p->segment_n; s++) TRY(check_segment(e, s));
 out:
     return rc;

@@ -37,6 +37,7 @@ typedef struct transfer_plan { /* one collective instruction; in flight once for
     hpc_value send, recv;
     int64_t edge;
     hpc_queue queue; /* that its copies go through */
+    bool exchange;   /* exchange.c runs it, and all of it when it starts */
     bool outlives;   /* a SEND of a slot's temporary: may be in flight past the segment's end */
     void *stream;    /* of the queue, where the link issues it: ordered as kernels are. Else NULL */
 } transfer_plan;
@@ -83,6 +84,7 @@ struct hpc_exec {
     int slots, workers;
     bool host;
     hpc_placement place;
+    bool *writable;               /* by value: lent to be written */
     const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: the arenas of all slots, contiguous */
     size_t worker_bytes;          /* for each worker, after two regions of: */
@@ -95,11 +97,14 @@ struct hpc_exec {
     flight *flight; /* slots * transfer_n */
     int32_t *air;   /* collectives in flight: slot * transfer_n + transfer, oldest first */
     int32_t air_n;
+    void *exchange_room[3]; /* for rows under way in an exchange, of exchange_bytes each */
+    size_t exchange_bytes;
+    int32_t exchange_counts[HPC_EXPERTS_MOST];
     hpc_link **issuing; /* links of transfers with a stream, each once */
     int issuing_n;
     hpc_event *event;
     int64_t event_n, event_cap;
-    int64_t exposed_ns, idle_ns;
+    int64_t exposed_ns, idle_ns[HPC_PHASE_N];
     int *microbatch; /* by slot */
     stage stage[STAGE_N];
     timing *timed; /* since the last fence; NULL: no profile, or one by the clock */
@@ -144,6 +149,12 @@ int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
 
 /* Carries forward all collectives in flight, as some links do only when asked. */
 int hpc_transfers_progress(hpc_exec *e);
+
+/* exchange.c: an exchange is checked when the executor opens, which then makes room for the largest.
+ */
+int hpc_exchange_open(hpc_exec *e, const hpc_insn *i);
+int hpc_exchange_room(hpc_exec *e);
+int hpc_exchange_run(hpc_exec *e, int slot, const hpc_insn *i);
 
 /* trace.c: what began then ends now; START, PROGRESS and WAIT are exposed. Returns now. */
 int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,

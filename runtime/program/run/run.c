@@ -123,7 +123,7 @@ static int check_writable(const hpc_exec *e, hpc_value v)
         return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
     if (e->p->value[v].absent)
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, v));
-    if (e->lent && e->lent[v])
+    if (e->lent && e->lent[v] && !e->writable[v])
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent: it is only read", v, value_name(e, v));
     return HPC_OK;
 }

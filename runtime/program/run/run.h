@@ -19,12 +19,13 @@ extern "C" {
 
 typedef struct hpc_exec hpc_exec;
 
-/* State in memory of the caller, who keeps it for the life of the executor. It is read in place and
- * never written. */
+/* State in memory of the caller, who keeps it for the life of the executor. It is read in place,
+ * and written only if `writable`. */
 typedef struct hpc_lent {
     hpc_value state;
     const void *data; /* aligned to HPC_ALIGN; plain values to 32 */
     size_t bytes;     /* must be hpc_type_bytes of its type */
+    bool writable;    /* instructions and hpc_exec_write may write it */
 } hpc_lent;
 
 typedef struct hpc_exec_options {
@@ -159,9 +160,9 @@ void hpc_exec_events_end(hpc_exec *e); /* stops recording */
 /* Nanoseconds since opening in which worker 0 started, advanced or waited for transfers: exposed
  * communication. Counted even without a record of events. */
 int64_t hpc_exec_exposed(const hpc_exec *e);
-/* Nanoseconds since opening in which a schedule waited for messages with nothing to run: bubbles.
- */
-int64_t hpc_exec_idle(const hpc_exec *e);
+/* Nanoseconds since opening in which a schedule had nothing to run until the messages of a segment
+ * of this phase came: bubbles. */
+int64_t hpc_exec_idle(const hpc_exec *e, hpc_phase phase);
 /* Appends the events as process `rank` in Chrome's trace format, separated by commas; times are
  * relative to `zero`. Lanes: steps and segments, computation, and communication by axes, where a
  * transfer begins when its predecessor in the lane ends. Bytes are those that hpc_traffic counts.

@@ -128,6 +128,7 @@ static int agree(scheduler *s, int *task)
     if (!s->group) return choose(s, task);
     bool leads = hpc_link_rank(s->group) == 0;
     if (leads) TRY(choose(s, task));
+    int64_t begin = hpc_clock_ns();
     word = *task;
     TRY(hpc_link_run(s->group, &(hpc_comm){.kind = HPC_BROADCAST,
                                            .dtype = HPC_I32,
@@ -137,6 +138,7 @@ static int agree(scheduler *s, int *task)
     *task = word;
     if (word < 0 || word >= s->s->task_n || !may_start(s, word))
         TRY(hpc_fail(HPC_E_STATE, "task %d cannot start here, as it does on the first rank", word));
+    if (!leads) hpc_event_note(s->e, HPC_EVENT_IDLE, s->s->task[word].segment, HPC_NONE, begin);
 out:
     return rc;
 }

@@ -15,7 +15,7 @@ int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_
     bool idle = kind == HPC_EVENT_IDLE;
     if (!exposed && !idle && e->event_n >= e->event_cap) return begin;
     int64_t now = hpc_clock_ns();
-    if (idle) e->idle_ns += now - begin;
+    if (idle) e->idle_ns[e->p->segment[segment].phase] += now - begin;
     if (exposed) e->exposed_ns += now - begin;
     if (e->event_n < e->event_cap)
         e->event[e->event_n++] = (hpc_event){begin, now, segment, insn, (uint8_t)kind};
@@ -48,9 +48,9 @@ int64_t hpc_exec_exposed(const hpc_exec *e)
     return e->exposed_ns;
 }
 
-int64_t hpc_exec_idle(const hpc_exec *e)
+int64_t hpc_exec_idle(const hpc_exec *e, hpc_phase phase)
 {
-    return e->idle_ns;
+    return e->idle_ns[phase];
 }
 
 /* ---- writing ------------------------------------------------------------------- */
@@ -136,6 +136,16 @@ static void put_args(hpc_json_out *w, const hpc_exec *e, const hpc_event *v)
     hpc_json_close(w, '}');
 }
 
+/* What a bubble ends with. */
+static void put_cause(hpc_json_out *w, const hpc_exec *e, const hpc_event *v)
+{
+    bool forward = e->p->segment[v->segment].phase == HPC_FORWARD;
+    hpc_json_open(w, "args", '{');
+    hpc_json_put_text(w, "cause",
+                      forward ? "activations of the stage before" : "gradients of the stage after");
+    hpc_json_close(w, '}');
+}
+
 static int lane_of(const hpc_exec *e, const hpc_event *v)
 {
     if (v->kind <= HPC_EVENT_SEGMENT) return LANE_STEPS;
@@ -157,6 +167,7 @@ static void put_event(hpc_buf *out, const hpc_exec *e, const hpc_event *v, int r
     hpc_json_put_real(&w, "ts", (double)(begin - zero) * 1e-3);
     hpc_json_put_real(&w, "dur", (double)(v->end - begin) * 1e-3);
     if (v->insn >= 0 && v->kind > HPC_EVENT_SEGMENT) put_args(&w, e, v);
+    if (v->kind == HPC_EVENT_IDLE) put_cause(&w, e, v);
     hpc_json_close(&w, '}');
 }
 

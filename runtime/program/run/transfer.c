@@ -74,8 +74,13 @@ static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t ins
     if (a->tag < 0 || a->tag >= EDGES)
         return hpc_fail(HPC_E_ARG, "edge %lld; a segment has edges 0 to %d", (long long)a->tag,
                         EDGES - 1);
-    find_buffers(e->p, i, t);
     int rc;
+    if (i->op->exchange) {
+        t->exchange = true;
+        t->send = t->recv = HPC_NONE;
+        return hpc_exchange_open(e, i);
+    }
+    find_buffers(e->p, i, t);
     TRY(link_for(e, a, t));
     hpc_value any = t->recv >= 0 ? t->recv : t->send;
     t->comm = (hpc_comm){.kind = (hpc_comm_kind)i->op->comm,
@@ -154,6 +159,7 @@ int hpc_transfers_open(hpc_exec *e)
             const hpc_insn *i = &e->p->segment[s].insn[k];
             if (i->op->comm < 0) continue;
             named |= (uint64_t)1 << ((const hpc_comm_attr *)i->attr)->axes;
+            if (i->op->exchange) named |= (uint64_t)1 << (1u << HPC_AXIS_ROW);
             n++;
         }
     if (e->grid && make_links(e, named) < 0) return hpc_error_where("links of the grid");
@@ -170,8 +176,21 @@ int hpc_transfers_open(hpc_exec *e)
             }
             e->transfer_n++;
         }
-    int rc = note_links(e);
-    return rc < 0 ? rc : open_stages(e);
+    int rc;
+    TRY(note_links(e));
+    TRY(hpc_exchange_room(e));
+    TRY(open_stages(e));
+out:
+    return rc;
+}
+
+/* Elements of the live rows: sums of run-time many rows are of these alone. */
+static int64_t live_elements(const hpc_exec *e, int slot, const transfer_plan *t)
+{
+    const hpc_type *x = t->send >= 0 ? &e->p->value[t->send].type : NULL;
+    if (!e->host || t->comm.kind != HPC_ALL_REDUCE || x->ragged != 0) return t->comm.n;
+    int64_t rows = *(const int32_t *)hpc_exec_data(e, slot, x->count);
+    return rows * (t->comm.n / x->extent[0]);
 }
 
 static bool is_message(const transfer_plan *t)
@@ -198,6 +217,12 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
         f->posted = false;
         return HPC_OK;
     }
+    if (t->exchange) {
+        TRY(hpc_exchange_run(e, slot, &e->p->segment[t->segment].insn[t->insn]));
+        hpc_event_note(e, HPC_EVENT_START, t->segment, t->insn, begin);
+        return HPC_OK;
+    }
+    c.n = live_elements(e, slot, t);
     c.tag = (int)(e->microbatch[slot] * EDGES + t->edge);
     c.send = t->send >= 0 ? hpc_exec_data(e, slot, t->send) : NULL;
     c.recv = t->recv >= 0 ? hpc_exec_data(e, slot, t->recv) : NULL;

@@ -26,7 +26,7 @@ struct hpc_clang_unit {
     std::string path;
     std::vector<std::string> folders; /* of the file, then of -I */
     parser::Options options;
-    bool form_given = false;
+    bool form_given = false, free_form = false; /* free_form: despite the name of the file */
     std::unique_ptr<Parse> parse;
     std::unique_ptr<Table> table;
 };
@@ -154,6 +154,8 @@ struct Modules { /* the sources of the folders, by the module that they define *
     std::map<std::string, std::string> path;
     std::map<std::string, std::string> text; /* by path */
     std::set<std::string> done;
+    int files = 0, directories = 0; /* that were read */
+    bool wide = false;              /* folders nearby were searched */
 };
 
 static std::string read(const std::string &path)
@@ -164,28 +166,73 @@ static std::string read(const std::string &path)
     return text.str();
 }
 
-static void find_modules(Modules &m, const hpc_clang_unit &u)
+enum { FILES_MOST = 2000, FOLDERS_MOST = 500, LEVELS_MOST = 3 };
+
+/* The sources of a folder, and of those in it down to a depth. */
+static void find_in(Modules &m, const std::string &folder, int depth)
 {
-    enum { FILES_MOST = 2000 };
-    int files{0};
-    for (const std::string &folder : u.folders) {
-        DIR *d{opendir(folder.c_str())};
-        for (const dirent *e; d && (e = readdir(d)) && files < FILES_MOST;) {
-            const std::string path{folder + "/" + e->d_name};
-            if (!is_source(e->d_name) || m.text.count(path)) continue;
-            files++;
-            m.text[path] = read(path);
-            for (const std::string &name : names_after(m.text[path], "module"))
-                m.path.emplace(name, path);
-        }
-        if (d) closedir(d);
+    std::vector<std::string> below;
+    DIR *d{m.directories++ < FOLDERS_MOST ? opendir(folder.c_str()) : nullptr};
+    for (const dirent *e; d && (e = readdir(d)) && m.files < FILES_MOST;) {
+        const std::string path{folder + "/" + e->d_name};
+        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.push_back(path);
+        if (!is_source(e->d_name) || m.text.count(path)) continue;
+        m.files++;
+        m.text[path] = read(path);
+        for (const std::string &name : names_after(m.text[path], "module"))
+            m.path.emplace(name, path);
     }
+    if (d) closedir(d);
+    std::sort(below.begin(), below.end());
+    for (const std::string &b : below) find_in(m, b, depth - 1);
 }
+
+static bool is_intrinsic(const std::string &module)
+{
+    return module.compare(0, 4, "iso_") == 0 || module.compare(0, 5, "ieee_") == 0 ||
+           module == "omp_lib";
+}
+
+/* The source of a module, in the folders of the file, else nearby in its tree; "": unknown. */
+static std::string source_of(Modules &m, const hpc_clang_unit &u, const std::string &module)
+{
+    auto found{m.path.find(module)};
+    if (found == m.path.end() && !m.wide && !is_intrinsic(module)) {
+        m.wide = true;
+        find_in(m, u.folders[0], LEVELS_MOST);
+        find_in(m, u.folders[0] + "/..", LEVELS_MOST);
+        found = m.path.find(module);
+    }
+    return found == m.path.end() ? "" : found->second;
+}
+
+/* Names of MPI for files whose tree does not define its module. Procedures have no interface. */
+static const char mpi_module[]{R"(module mpi
+  implicit none
+  integer, parameter :: mpi_comm_world = 0, mpi_comm_self = 1, mpi_comm_null = 2, mpi_success = 0
+  integer, parameter :: mpi_integer = 1, mpi_real = 2, mpi_double_precision = 3, mpi_logical = 4
+  integer, parameter :: mpi_character = 5, mpi_complex = 6, mpi_double_complex = 7, mpi_byte = 8
+  integer, parameter :: mpi_real4 = 9, mpi_real8 = 10, mpi_integer4 = 11, mpi_integer8 = 12
+  integer, parameter :: mpi_packed = 13, mpi_2integer = 14, mpi_2double_precision = 15
+  integer, parameter :: mpi_sum = 1, mpi_max = 2, mpi_min = 3, mpi_prod = 4, mpi_land = 5
+  integer, parameter :: mpi_lor = 6, mpi_band = 7, mpi_bor = 8, mpi_maxloc = 9, mpi_minloc = 10
+  integer, parameter :: mpi_status_size = 6, mpi_source = 1, mpi_tag = 2, mpi_error = 3
+  integer, parameter :: mpi_any_source = -1, mpi_any_tag = -2, mpi_proc_null = -3
+  integer, parameter :: mpi_undefined = -4, mpi_request_null = 0, mpi_datatype_null = 0
+  integer, parameter :: mpi_info_null = 0, mpi_max_processor_name = 256
+  integer, parameter :: mpi_thread_single = 0, mpi_thread_funneled = 1
+  integer, parameter :: mpi_thread_serialized = 2, mpi_thread_multiple = 3
+  integer, parameter :: mpi_order_fortran = 1, mpi_mode_rdonly = 1, mpi_mode_wronly = 2
+  integer, parameter :: mpi_mode_create = 4, mpi_address_kind = 8, mpi_offset_kind = 8
+  integer :: mpi_bottom, mpi_in_place, mpi_status_ignore(6), mpi_statuses_ignore(6, 1)
+  double precision, external :: mpi_wtime, mpi_wtick
+end module
+)"};
 
 static parser::Options options_for(const hpc_clang_unit &u, const std::string &path)
 {
     parser::Options o{u.options};
-    if (!u.form_given) o.isFixedForm = is_fixed(path);
+    if (!u.form_given) o.isFixedForm = is_fixed(path) && !u.free_form;
     return o;
 }
 
@@ -213,9 +260,10 @@ static bool parse_text(hpc_clang_unit &u, const std::string &path, const std::st
 static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
 {
     for (const std::string &name : names_after(text, "use")) {
-        auto found{m.path.find(name)};
-        if (found == m.path.end() || !m.done.insert(found->second).second) continue;
-        const std::string path{found->second};
+        const std::string path{source_of(m, u, name)};
+        if (path.empty() && name == "mpi" && m.done.insert(name).second)
+            parse_text(u, "mpi.f90", mpi_module, false);
+        if (path.empty() || !m.done.insert(path).second) continue;
         if (m.text[path] == u.parse->text) continue;
         parse_used(u, m, m.text[path]);
         parse_text(u, path, m.text[path], false);
@@ -224,23 +272,48 @@ static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
 
 /* ---- the table ---- */
 
-static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
+/* Parses a text of the file after the modules that it uses. False: the parser stops in it. */
+static bool parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
+                       const std::string &text)
 {
     u.table.reset();
     u.parse = std::make_unique<Parse>();
     Parse &p{*u.parse};
-    p.text.assign(text.text, text.n);
+    p.text = whole;
     p.context = std::make_unique<semantics::SemanticsContext>(p.kinds, p.features, p.cooked);
     p.context->set_intrinsicModuleDirectories({TEXT_OF(HPC_FLANG_MODULES)});
     p.context->set_moduleDirectory("/dev/null/modules");
     p.context->set_searchDirectories({});
-    Modules m;
-    if (!names_after(p.text, "use").empty()) {
-        find_modules(m, u);
-        m.done.insert(u.path);
-        parse_used(u, m, p.text);
+    if (!names_after(text, "use").empty()) {
+        if (m.text.empty())
+            for (const std::string &folder : u.folders) find_in(m, folder, 0);
+        m.done = {u.path};
+        parse_used(u, m, text);
     }
-    parse_text(u, u.path, p.text, true);
+    return parse_text(u, u.path, text, true);
+}
+
+/* Units with errors are left out of the text until the rest has none. */
+static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
+{
+    enum { ROUNDS_MOST = 8 };
+    const std::string whole{text.text, text.n};
+    std::string rest{whole};
+    std::vector<Issue> all;
+    Modules m;
+    u.free_form = false;
+    if (!parse_once(u, m, whole, rest) && !u.form_given && is_fixed(u.path)) {
+        u.free_form = true;
+        u.free_form = parse_once(u, m, whole, rest);
+        if (!u.free_form) parse_once(u, m, whole, rest);
+    }
+    for (int round = 0; round < ROUNDS_MOST && !u.parse->issues.empty(); round++) {
+        all.insert(all.end(), u.parse->issues.begin(), u.parse->issues.end());
+        if (!blank_units(rest, *u.parse)) break;
+        parse_once(u, m, whole, rest);
+    }
+    u.parse->clean = u.parse->issues.empty();
+    if (u.parse->clean) u.parse->issues = all;
 }
 
 static void take_flags(hpc_clang_unit &u, const char *const *flags)
@@ -308,7 +381,7 @@ static void tree(hpc_clang_tree *out, hpc_clang_unit *u)
     u->table = std::make_unique<Table>();
     Table &t{*u->table};
     Walk walk{t, *u->parse};
-    walk.has_errors = !u->parse->issues.empty();
+    walk.has_errors = !u->parse->clean;
     if (u->parse->parsing.back()->parseTree() && !walk.has_errors) {
         walk.program();
     } else {

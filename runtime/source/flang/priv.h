@@ -50,11 +50,17 @@ struct Parse {
     const parser::SourceFile *file = nullptr;
     std::string text; /* of the file */
     std::vector<Issue> issues;
+    bool clean = false; /* the text without the units that have issues has none */
 };
 
 /* Byte of the file for a character of flang's text. False: it is not in the file itself, and *at
  * is where the file includes it. */
 bool offset_of(uint32_t *at, const Parse &p, const char *character);
+
+/* ---- units with errors (units.cc) ---- */
+/* Blanks the program units that the issues of a parse of `text` lie in. False: one lies elsewhere,
+ * or there is none. */
+bool blank_units(std::string &text, const Parse &p);
 
 /* ---- tables of the tree (table.cc) ---- */
 struct Table {

@@ -237,7 +237,7 @@ static shape shape_of_groups(const hpc_matmul_args *a, const hpc_tensor *start, 
 {
     shape s = shape_of(a, workers, cpu);
 
-    s.batch = start->extent[0] - 1;
+    s.batch = a->attr.trans_a ? a->y.extent[0] : a->b.extent[0];
     s.start = start->data;
     return s;
 }

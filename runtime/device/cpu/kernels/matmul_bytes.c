@@ -264,7 +264,7 @@ static int run_groups(const hpc_launch *l, const void *args)
     shape s = shape_of(&a);
 
     s.start = g->start.data;
-    run_entries(&a, &s, g->start.extent[0] - 1, l);
+    run_entries(&a, &s, g->b.extent[0], l);
     return 0;
 }
 

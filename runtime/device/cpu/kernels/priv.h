@@ -226,6 +226,8 @@ int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
 int HPC_WIDTH(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int HPC_WIDTH(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
 int HPC_WIDTH(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
+int HPC_WIDTH(cpu_adam_add)(hpc_plan *p, int workers, const hpc_adam_add_args *a);
+int HPC_WIDTH(cpu_adam_step)(hpc_plan *p, int workers, const hpc_adam_step_args *a);
 int HPC_WIDTH(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
 int HPC_WIDTH(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
 int HPC_WIDTH(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a);

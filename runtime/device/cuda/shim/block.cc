@@ -242,6 +242,18 @@ void simt::multiply(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1) c
     }
 }
 
+void simt::multiply_bytes(int d[4], const uint32_t a[2], uint32_t right) const
+{
+    const uint32_t word[3] = {a[0], a[1], right};
+    const uint32_t(*all)[SHIM_WORDS] = hpc_shim_exchange(b, "multiply_bytes", word, 3);
+    const int l = lane();
+    for (int e = 0; e < 4; e++) {
+        const int row = l / 4 + e / 2 * 8, col = l % 4 * 2 + e % 2;
+        for (int k = 0; k < 4; k++)
+            d[e] = dot4((int)all[row % 8 * 4 + k][row / 8], (int)all[col * 4 + k][2], d[e]);
+    }
+}
+
 /* ---- turns --------------------------------------------------------------------------------------
  */
 

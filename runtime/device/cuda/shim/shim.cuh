@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/cuda.h"
 
 #define SIMT_UNROLL
+#define SIMT_ROLLED
 #define SIMT_DEVICE inline
 #define SIMT_BOTH   inline
 
@@ -117,6 +118,16 @@ class simt {
         load(r, s, i, true);
     }
     void multiply(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1) const;
+    void multiply_bytes(int d[4], const uint32_t a[2], uint32_t b) const;
+    uint32_t permute(uint32_t low, uint32_t high, uint32_t select) const
+    {
+        const uint64_t bytes = (uint64_t)high << 32 | low;
+        uint32_t out = 0;
+        for (int k = 0; k < 4; k++)
+            out |= (uint32_t)(bytes >> 8 * (select >> 4 * k & 7) & 255) << 8 * k;
+        return out;
+    }
+    float times(float x, float y) const { return x * y; }
     int dot4(int x, int y, int c) const
     {
         for (int k = 0; k < 4; k++) c += (int8_t)(x >> 8 * k) * (int8_t)(y >> 8 * k);

@@ -150,8 +150,9 @@ static int count_slots(int64_t *tokens, const hpc_dispatch_args *a)
 }
 
 /* Counts become starts. Slots beyond the capacity of an expert count as dropped. */
-static void set_starts(const hpc_dispatch_args *a, int64_t tokens)
+static void set_starts(const hpc_dispatch_args *a, int64_t here)
 {
+    int64_t tokens = a->attr.tokens > 0 ? a->attr.tokens : here;
     float *load = a->load.data;
     int32_t *start = a->start.data, row = 0;
     int64_t dropped = 0;

@@ -1,6 +1,6 @@
 /*
- * update.c: element-wise updates of SGD and AdamW, the two parts of AdamW, and the test that
- * enables them. Elements are divided among workers in whole cache lines.
+ * update.c: element-wise updates of SGD and AdamW, the two parts of AdamW, its accumulation, and
+ * the test that enables them. Elements are divided among workers in whole cache lines.
  */
 #include <math.h>
 
@@ -179,19 +179,108 @@ int HPC_WIDTH(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a)
                                           {0}});
 }
 
-/* ---- apply ---------------------------------------------------------------------------------- */
+/* ---- adam_add, adam_step ------------------------------------------------------------------- */
 
-static int apply_run(const hpc_launch *l, const void *args)
+/* y and what it is made from may be the same elements. */
+static void add_gradient(float *y, float *m, float *v, const float *grad, int64_t n,
+                         const factors *by)
 {
-    const hpc_apply_args *a = args;
-    double lr = (double)scalar_of(&a->lr), by = a->by.data ? (double)scalar_of(&a->by) : 1;
-    float keep = (float)(1 - lr * a->attr.decay), rate = (float)(lr * a->attr.alpha * by);
+    factors f = *by;
+
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        float x = grad[i], g = f.clip * x;
+        m[i] = f.beta1 * m[i] + f.rest1 * g;
+        v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
+        y[i] = x * x;
+    }
+}
+
+static int adam_add_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adam_add_args *a = args;
+    const float *keep = a->keep.data;
+    factors f = {.clip = a->clip.data ? scalar_of(&a->clip) : 1,
+                 .beta1 = keep[0],
+                 .beta2 = keep[1],
+                 .rest1 = (float)(1 - a->attr.beta1),
+                 .rest2 = (float)(1 - a->attr.beta2)};
     float buffer[CHUNK];
     int64_t lo, hi;
 
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->m), LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        n = least(CHUNK, hi - lo);
+        add_gradient((float *)a->y.data + lo, (float *)a->m.data + lo, (float *)a->v.data + lo,
+                     load(buffer, &a->grad, lo, n), n, &f);
+    }
+    return 0;
+}
+
+int HPC_WIDTH(cpu_adam_add)(hpc_plan *p, int workers, const hpc_adam_add_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = adam_add_run, .name = "adam_add_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"y", &a->y, TAKES_F32},
+                                          {"m", &a->m, TAKES_F32},
+                                          {"v", &a->v, TAKES_F32},
+                                          {"grad", &a->grad, TAKES_REAL},
+                                          {"keep", &a->keep, TAKES_F32},
+                                          {"clip", &a->clip, TAKES_F32},
+                                          {0}});
+}
+
+static int adam_step_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adam_step_args *a = args;
+    int32_t step = *(const int32_t *)a->step.data;
+    const hpc_tensor none = {0};
+    int64_t lo, hi;
+
+    if (step < 1) return early_step(l, "adam_step", step);
+    factors f = factors_of(&a->attr, (double)scalar_of(&a->lr), &none, step);
     hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
     for (int64_t n; lo < hi; lo += n) {
         n = least(CHUNK, hi - lo);
+        float *param = (float *)a->param.data + lo;
+        const float *m = (const float *)a->m.data + lo, *v = (const float *)a->v.data + lo;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            param[i] = f.keep * param[i] - f.rate * m[i] / (f.root * sqrtf(v[i]) + f.eps);
+        if (a->half.data) store(&a->half, lo, param, n);
+    }
+    return 0;
+}
+
+int HPC_WIDTH(cpu_adam_step)(hpc_plan *p, int workers, const hpc_adam_step_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = adam_step_run, .name = "adam_step_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"param", &a->param, TAKES_F32},
+                                          {"half", &a->half, 1 << HPC_BF16},
+                                          {"m", &a->m, TAKES_F32},
+                                          {"v", &a->v, TAKES_F32},
+                                          {"lr", &a->lr, TAKES_F32},
+                                          {"step", &a->step, TAKES_I32},
+                                          {0}});
+}
+
+/* ---- apply ---------------------------------------------------------------------------------- */
+
+/* `alike` elements at a time have the same factor `by`: a matrix of a batch, or all. */
+static int apply_run(const hpc_launch *l, const void *args)
+{
+    const hpc_apply_args *a = args;
+    int64_t all = hpc_tensor_n(&a->param), lo, hi;
+    int64_t alike = a->by.data && a->by.rank > 0 ? all / a->by.extent[0] : all;
+    double lr = (double)scalar_of(&a->lr);
+    float keep = (float)(1 - lr * a->attr.decay), buffer[CHUNK];
+
+    hpc_share(&lo, &hi, all, LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        double by = a->by.data ? (double)((const float *)a->by.data)[lo / alike] : 1;
+        float rate = (float)(lr * a->attr.alpha * by);
+        n = least(least(CHUNK, hi - lo), alike - lo % alike);
         float *param = (float *)a->param.data + lo;
         const float *dir = load(buffer, &a->dir, lo, n);
 #pragma omp simd

@@ -1,0 +1,40 @@
+/*
+ * pipe.h: jobs on a grid with stages of a pipeline.
+ */
+#ifndef HPC_TESTS_TRAIN_PIPE_H
+#define HPC_TESTS_TRAIN_PIPE_H
+
+#include "tests/train/ranks.h"
+
+typedef struct shape {
+    int pipe, chunks, data, depth, row, col, zero;
+    bool sequence;
+} shape;
+
+static inline job *pipeline(hpc_test_folder *f, int layers, int microbatches)
+{
+    job *j = start(f, HPC_OPT_SGD, NULL);
+    j->o.model.dtype = HPC_F64;
+    j->o.model.layers = layers;
+    j->o.accumulate = microbatches;
+    j->steps = FEW;
+    return j;
+}
+
+static inline job *copy_of(const job *from, const shape *s, int schedule)
+{
+    job *j = hpc_alloc(1, sizeof *j);
+    assert_non_null(j);
+    j->o = from->o;
+    j->source = from->source;
+    j->steps = from->steps;
+    put_grid(j, &(grid){s->data ? s->data : 1, s->depth ? s->depth : 1, s->row ? s->row : 1,
+                        s->col ? s->col : 1, s->zero, false});
+    j->shape.extent[HPC_AXIS_PIPE] = s->pipe;
+    j->o.parallel.sequence = s->sequence;
+    j->o.parallel.overlap = true;
+    j->o.parallel.pipe = (hpc_pipe){.schedule = schedule, .chunks = s->chunks};
+    return j;
+}
+
+#endif
