@@ -63,8 +63,7 @@ static void decode(answer *a, const hpc_engine_options *o)
         test_ok(hpc_engine_submit(e, &r, &id));
     }
     while (busy) test_ok(hpc_engine_step(e, &busy));
-    if (o->library)
-        assert_int_equal(hpc_engine_facts_of(e).fences, hpc_engine_counts_of(e).steps);
+    if (o->library) assert_int_equal(hpc_engine_facts_of(e).fences, hpc_engine_counts_of(e).steps);
     hpc_engine_close(e);
 }
 
@@ -99,8 +98,8 @@ static void tokens_are_those_of_the_cpus_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tokens_are_those_of_the_cpus_kernels,
-                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(tokens_are_those_of_the_cpus_kernels, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
     };
     return cmocka_run_group_tests_name("cuda/decode", tests, NULL, NULL);
 }

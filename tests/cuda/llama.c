@@ -138,8 +138,8 @@ static outcome *on_shim(hpc_dtype dtype, const char *schedule)
 {
     char library[PATH_MAX];
     hpc_test_built(library, "hpccoder-cuda-shim.so");
-    return train(dtype, &(hpc_device_options){
-                            .backend = "cuda-shim", .isa = schedule, .library = library});
+    return train(
+        dtype, &(hpc_device_options){.backend = "cuda-shim", .isa = schedule, .library = library});
 }
 
 static void f32_agrees_with_the_cpu(void **state)

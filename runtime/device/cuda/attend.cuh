@@ -36,8 +36,7 @@ SIMT_BOTH int64_t attend_tiles(int64_t rows, int64_t n, int each, int length)
 }
 
 /* The rows of sequence i - 1; i = 0 and i = n: those before and after all sequences. */
-SIMT_DEVICE int attend_rows(const hpc_tensor &start, int64_t i, int64_t n, int64_t rows,
-                            int *first)
+SIMT_DEVICE int attend_rows(const hpc_tensor &start, int64_t i, int64_t n, int64_t rows, int *first)
 {
     const int64_t from = i == 0 ? 0 : get_index(start, i - 1);
     const int64_t end = i == n ? rows : get_index(start, i);

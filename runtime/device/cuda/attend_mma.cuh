@@ -39,9 +39,8 @@ SIMT_DEVICE void mma_load(const simt &t, simt_shared<uint16_t> to, const hpc_ten
             continue;
         }
         for (int e = 0; e < 8; e++)
-            to[mma_place<D>(r, c + e)] = at >= 0 && c + e < dim
-                                             ? ((const uint16_t *)x.data)[at + c + e]
-                                             : (uint16_t)0;
+            to[mma_place<D>(r, c + e)] =
+                at >= 0 && c + e < dim ? ((const uint16_t *)x.data)[at + c + e] : (uint16_t)0;
     }
 }
 
@@ -79,10 +78,10 @@ SIMT_DEVICE void mma_add(const simt &t, float sum[D / 8][4], const float factor[
     const int l = t.lane(), r = l % 16, c = l / 16 * 8;
     SIMT_UNROLL for (int k = 0; k < N; k += 2)
     {
-        const uint32_t x[4] = {
-            mma_pair(factor[k][0], factor[k][1]), mma_pair(factor[k][2], factor[k][3]),
-            mma_pair(factor[k + 1][0], factor[k + 1][1]),
-            mma_pair(factor[k + 1][2], factor[k + 1][3])};
+        const uint32_t x[4] = {mma_pair(factor[k][0], factor[k][1]),
+                               mma_pair(factor[k][2], factor[k][3]),
+                               mma_pair(factor[k + 1][0], factor[k + 1][1]),
+                               mma_pair(factor[k + 1][2], factor[k + 1][3])};
         SIMT_UNROLL for (int j = 0; j < D / 8; j += 2)
         {
             uint32_t y[4];

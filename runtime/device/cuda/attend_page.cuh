@@ -12,8 +12,7 @@ SIMT_DEVICE void attend_set_keys(const simt &t, attend_tile *tile, const hpc_att
 {
     if (!present(a.pages) || tile->sequence < 0) return;
     const int64_t most = a.k.extent[1] * a.pages.extent[1], n = get_index(a.len, tile->sequence);
-    if ((n < 0 || n > most) && t.thread() == 0)
-        t.fail(HPC_FAULT_KEYS, tile->sequence, n, most, 0);
+    if ((n < 0 || n > most) && t.thread() == 0) t.fail(HPC_FAULT_KEYS, tile->sequence, n, most, 0);
     tile->keys = (int)(n < 0 ? 0 : n < most ? n : most);
 }
 

@@ -9,11 +9,11 @@
 
 enum {
     ATTEND_THREADS = 256,
-    ATTEND_BESIDE = 8,                              /* threads of a row */
-    ATTEND_ROWS = ATTEND_THREADS / ATTEND_BESIDE,   /* of a tile, and of a block of keys */
-    ATTEND_EACH = ATTEND_ROWS / ATTEND_BESIDE,      /* of a block's rows, for a thread */
+    ATTEND_BESIDE = 8,                                 /* threads of a row */
+    ATTEND_ROWS = ATTEND_THREADS / ATTEND_BESIDE,      /* of a tile, and of a block of keys */
+    ATTEND_EACH = ATTEND_ROWS / ATTEND_BESIDE,         /* of a block's rows, for a thread */
     ATTEND_PARTS = HPC_CUDA_HEAD_MOST / ATTEND_BESIDE, /* of a row's elements, for a thread */
-    ATTEND_PITCH = ATTEND_ROWS + 1                  /* of a square of rows and keys */
+    ATTEND_PITCH = ATTEND_ROWS + 1                     /* of a square of rows and keys */
 };
 
 /* Rows lie at an odd distance: a column is in as many banks. */
@@ -59,8 +59,8 @@ SIMT_DEVICE void attend_dots(float out[ATTEND_EACH], simt_shared<float> row,
     for (int j = 0; j < ATTEND_EACH; j++) out[j] = 0;
     for (int e = 0; e < dim; e++) {
         const float x = row[e];
-        SIMT_UNROLL for (int j = 0; j < ATTEND_EACH; j++)
-            out[j] += x * other[(part + j * ATTEND_BESIDE) * pitch + e];
+        SIMT_UNROLL for (int j = 0; j < ATTEND_EACH; j++) out[j] +=
+            x * other[(part + j * ATTEND_BESIDE) * pitch + e];
     }
 }
 

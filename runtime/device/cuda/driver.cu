@@ -224,6 +224,7 @@ int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape sh
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, describe_device,   open_device, close_device, alloc_memory, release_memory,
-    copy_memory,      record_event,      wait_event,  sync_event,   elapsed_time, fill_memory,
-    alloc_host,       release_host,      fence_queues, stream_of,   HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, describe_device,   open_device,  close_device, alloc_memory,
+    release_memory,   copy_memory,       record_event, wait_event,   sync_event,
+    elapsed_time,     fill_memory,       alloc_host,   release_host, fence_queues,
+    stream_of,        HPC_CUDA_LAUNCHERS};

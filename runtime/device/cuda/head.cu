@@ -177,14 +177,14 @@ int run_chunks(const hpc_cuda_stream *s, const hpc_head_loss_grad_args &g, const
     const int64_t rows = g.x.extent[0];
     int rc = 0;
     if (g.x.ragged == 0)
-        rc = simt_launch<head_counts>(
-            s, {(frame.chunks + THREADS - 1) / THREADS, 1, THREADS, 0, true},
-            {g.x, live, frame.chunk, frame.chunks});
+        rc = simt_launch<head_counts>(s,
+                                      {(frame.chunks + THREADS - 1) / THREADS, 1, THREADS, 0, true},
+                                      {g.x, live, frame.chunk, frame.chunks});
     for (int64_t k = 0; k < frame.chunks && rc == 0; k++) {
         const int64_t first = k * frame.chunk, left = rows - first;
-        rc = run_chunk(s, g, h,
-                       {first, left < frame.chunk ? left : frame.chunk,
-                        g.x.ragged == 0 ? live + k : nullptr});
+        rc = run_chunk(
+            s, g, h,
+            {first, left < frame.chunk ? left : frame.chunk, g.x.ragged == 0 ? live + k : nullptr});
     }
     return rc;
 }
@@ -198,8 +198,8 @@ int hpc_cuda_head_loss(const hpc_cuda_stream *s, const void *args, void *workspa
     const hpc_cuda_head frame = hpc_cuda_head_of(a->x.extent[0], words, false);
     const hpc_head_loss_grad_args g = {a->loss, absent, absent,    absent, a->lse,
                                        a->x,    a->w,   a->target, a->attr};
-    const head_args h = {a->loss, a->lse,           absent, a->x,  a->target, absent,
-                         (float *)workspace, 0, words,  a->attr, true};
+    const head_args h = {a->loss, a->lse, absent,  a->x, a->target, absent, (float *)workspace,
+                         0,       words,  a->attr, true};
     return run_chunks(s, g, h, workspace, frame);
 }
 
@@ -209,9 +209,10 @@ int hpc_cuda_head_loss_grad(const hpc_cuda_stream *s, const void *args, void *wo
     const bool halves = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16;
     const int64_t words = a->w.extent[0];
     const hpc_cuda_head frame = hpc_cuda_head_of(a->x.extent[0], words, halves);
-    const hpc_tensor grad = matrix((char *)workspace + frame.grad_at, halves ? HPC_BF16 : HPC_F32,
-                                   frame.chunk, words);
-    const head_args h = {a->loss, a->lse,           a->dloss, a->x,  a->target, grad,
-                         (float *)workspace, 0, words,    a->attr, !present(a->lse)};
+    const hpc_tensor grad =
+        matrix((char *)workspace + frame.grad_at, halves ? HPC_BF16 : HPC_F32, frame.chunk, words);
+    const head_args h = {a->loss,   a->lse,  a->dloss,           a->x,
+                         a->target, grad,    (float *)workspace, 0,
+                         words,     a->attr, !present(a->lse)};
     return run_chunks(s, *a, h, workspace, frame);
 }

@@ -51,8 +51,8 @@ typedef struct hpc_backend {
     /* Its devices, at most `most`, with the reason where one is not usable; returns their number.
      * NULL: one, which is usable. */
     int (*list)(hpc_device_entry *out, int most);
-    /* Can `o` be opened? Fails as `open` would, without starting the device. NULL: always. A backend
-     * that has it is in a shared object, which o->library may name. */
+    /* Can `o` be opened? Fails as `open` would, without starting the device. NULL: always. A
+     * backend that has it is in a shared object, which o->library may name. */
     int (*check)(const hpc_device_options *o);
 } hpc_backend;
 

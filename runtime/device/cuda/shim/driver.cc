@@ -279,6 +279,6 @@ int hpc_shim_enqueue(const hpc_cuda_stream *s, const char *function, simt_shape 
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, shim_describe, shim_open,  shim_close, shim_alloc,   shim_release,
-    shim_copy,        shim_record,   shim_wait,  shim_sync,  shim_elapsed, shim_fill,
+    HPC_CUDA_VERSION, shim_describe, shim_open,  shim_close,  shim_alloc,        shim_release,
+    shim_copy,        shim_record,   shim_wait,  shim_sync,   shim_elapsed,      shim_fill,
     shim_host_alloc,  shim_release,  shim_fence, shim_stream, HPC_CUDA_LAUNCHERS};
