@@ -39,8 +39,8 @@ typedef struct hpc_dims {
     const int8_t *as[HPC_OPERAND_MAX]; /* by axis: the split that an operand must have, or NULL.
                                           Along an axis on which one has such a split, operands
                                           without are whole */
-    uint16_t own; /* operands with numbers about the rank's own rows: HPC_OWN(0) where these are
-                     split, in any way */
+    uint16_t own;  /* operands with numbers about the rank's own rows: HPC_OWN(0) where these are
+                      split, in any way */
     char own_rows; /* the letter of these rows; 0: no operand has them */
 } hpc_dims;
 
@@ -49,9 +49,9 @@ typedef struct hpc_diff hpc_diff; /* a differentiation under way */
 struct hpc_op {
     hpc_signature sig;
     const hpc_field *field;
-    int comm;  /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
+    int comm;      /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
     bool exchange; /* a collective that one rank runs as well, by itself: in the serial program */
-    bool view; /* output 0 shares operand 1's memory; nothing runs */
+    bool view;     /* output 0 shares operand 1's memory; nothing runs */
     /* Checks inputs and sets the types of new outputs: type[k] of operand k; inputs are set. */
     int (*shape)(const hpc_program *p, const hpc_insn *i, hpc_type *type);
     /* Emits the gradients of inputs from those of outputs. NULL: no gradient passes. */
@@ -111,8 +111,9 @@ typedef struct hpc_comm_attr {
 } hpc_comm_attr;
 
 /* Rows sorted by expert go to the ranks that own their experts, and back. comm.axes: the axis over
- * which ranks own experts, comm.ranks of them, each with an equal share, in order. rows: ranks along
- * row that send different rows, of which each then gets all; most: the same before sharding. */
+ * which ranks own experts, comm.ranks of them, each with an equal share, in order. rows: ranks
+ * along row that send different rows, of which each then gets all; most: the same before sharding.
+ */
 typedef struct hpc_exchange_attr {
     hpc_comm_attr comm;
     int64_t rows, most, experts;
@@ -184,9 +185,9 @@ typedef struct hpc_dispatched {
 hpc_dispatched hpc_dispatch(hpc_program *p, hpc_value expert, hpc_dispatch_attr attr);
 hpc_value hpc_grouped(hpc_program *p, hpc_value y, hpc_value a, hpc_value b, hpc_value start,
                       hpc_grouped_attr attr);
-/* How many rows go where, from the starts of `experts` groups, in `*start`, and in `*start` then the
- * starts of the own experts' rows that arrive; *rows: their number. most: ranks along row that drop
- * rows that others send as well; 1: none. */
+/* How many rows go where, from the starts of `experts` groups, in `*start`, and in `*start` then
+ * the starts of the own experts' rows that arrive; *rows: their number. most: ranks along row that
+ * drop rows that others send as well; 1: none. */
 hpc_value hpc_exchange_plan(hpc_program *p, hpc_value *start, hpc_value *rows, int64_t experts,
                             int64_t most);
 /* Rows of x as the plan says, or back: y has `rows`, sorted by expert as well. Exchanges that go
