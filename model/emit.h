@@ -76,9 +76,9 @@ typedef struct hpc_model_emission {
     hpc_expert_emission experts;
 } hpc_model_emission;
 /* Emits forward[0] on p. Parameters are trainable state under their names; frozen ones are not
- * trainable. Token inputs are split over data, depth and expert. Sequence inputs (pooled, classes, their
- * loss) are not split: every rank has all of them, and their row indices count the tokens of all
- * ranks. */
+ * trainable. Token inputs are split over data, depth and expert. Sequence inputs (pooled, classes,
+ * their loss) are not split: every rank has all of them, and their row indices count the tokens of
+ * all ranks. */
 int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_model_emission *e);
 /* Rows [first, first + n) of the key projection repeated to `heads` heads: out[i] is the original

@@ -110,7 +110,7 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
     TRY(check_divides("rows (of all ranks, in a microbatch)", rows,
-                      q->halves       ? "data, depth, expert and overdecompose"
+                      q->halves        ? "data, depth, expert and overdecompose"
                       : c->experts > 0 ? "data, depth and expert"
                                        : "data and depth",
                       parts * (1 + q->halves)));
@@ -141,7 +141,8 @@ int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_A
 
 void plan_rows(hpc_type *t)
 {
-    t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = t->layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
+    t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
+    t->layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
 }
 
 void plan_stream(hpc_type *t, hpc_axes split, bool sequence)
@@ -160,8 +161,9 @@ static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis
     return dim == 0 ? left / n : left;
 }
 
-/* Row and col split dimensions by the tensor table; expert splits batches of matrices; depth splits matrices, which are large enough
- * to gather; data splits everything that it divides. In the first extent row is outermost. */
+/* Row and col split dimensions by the tensor table; expert splits batches of matrices; depth splits
+ * matrices, which are large enough to gather; data splits everything that it divides. In the first
+ * extent row is outermost. */
 static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t,
                            bool repeated)
 {

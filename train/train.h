@@ -104,14 +104,11 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
  * Key/value heads are repeated until row divides them. tests/train/volume.c counts the bytes of a
  * step.
  *
- * Expert splits experts: their matrices, gradients and state. It splits the rows of a microbatch as
- * well, and tokens go to the ranks of their experts and back (hpc_exchange). With `sequence`, ranks
- * along row send each token once, else each sends all of them.
- *
- * Data and depth split the rows of a microbatch. Depth also splits matrices: they are gathered for
- * use, and their gradients are reduced and scattered. ZeRO's stage selects what data splits: 1
- * optimizer state, 2 also gradients, 3 also parameters. A tensor is not split if the ranks do not
- * divide its first extent. */
+ * Data, depth and expert split the rows of a microbatch. Expert also splits experts, to which
+ * tokens go and from which they return (hpc_exchange). Depth also splits matrices: they are
+ * gathered for use, and their gradients are reduced and scattered. ZeRO's stage selects what data
+ * splits: 1 optimizer state, 2 also gradients, 3 also parameters. A tensor is not split if the
+ * ranks do not divide its first extent. */
 typedef struct hpc_parallel {
     hpc_grid_shape grid;
     int zero;        /* 0 to 3 */
@@ -145,7 +142,6 @@ typedef enum hpc_gradients {
     HPC_GRADIENTS_BF16
 } hpc_gradients;
 extern const char *const hpc_gradients_names[]; /* "auto", "f32", "bf16" */
-
 /* ---- the step as a program --------------------------------------------------------------- */
 typedef struct hpc_step_options {
     hpc_model_emission model; /* of one microbatch */

@@ -65,8 +65,7 @@ static void note_all(recomputer *w)
 {
     const hpc_program *p = w->p;
     for (int64_t v = 0; v < p->value_n; v++)
-        if (p->value[v].kept || (p->value[v].joined && !w->o->repeat_joined))
-            hold(w, (hpc_value)v);
+        if (p->value[v].kept || (p->value[v].joined && !w->o->repeat_joined)) hold(w, (hpc_value)v);
     for (int64_t s = 0; s < p->segment_n; s++)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++)
             note_reads(w, (int)s, &p->segment[s].insn[k]);

@@ -23,7 +23,7 @@ static bool picked_there(const sharder *w, const hpc_type *t, int axis)
 }
 
 /* A split dimension keeps its share; the count of a split ragged one is the rank's own. */
-static int set_local(const sharder *w, hpc_value v, hpc_type *t)
+int shard_set_local(const sharder *w, hpc_value v, hpc_type *t)
 {
     char name[24];
     snprintf(name, sizeof name, "%%%d", v);
@@ -352,7 +352,7 @@ static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store
     hpc_type t = w->global[v];
     s->adds = hpc_insn_role(p, i, k) & HPC_IN;
     memcpy(t.layout, made, sizeof t.layout);
-    int rc = set_local(w, v, &t);
+    int rc = shard_set_local(w, v, &t);
     if (rc < 0) return rc;
     s->temp = hpc_value_add(p, NULL, HPC_VALUE_TEMP, t);
     if (s->temp < 0) return HPC_E_NOMEM;
@@ -370,7 +370,7 @@ static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, st
     if (info->kind == HPC_VALUE_TEMP || adopts(w, i->operand[k])) {
         hpc_type t = w->global[i->operand[k]];
         memcpy(t.layout, made, sizeof t.layout);
-        int rc = set_local(w, i->operand[k], &t);
+        int rc = shard_set_local(w, i->operand[k], &t);
         w->p->value[i->operand[k]].type = t;
         w->adopts[i->operand[k]] = false;
         return rc;
@@ -512,51 +512,6 @@ static int shard_segment(sharder *w, int s)
     return rc;
 }
 
-/* ---- what is kept whole -------------------------------------------------------------- */
-
-/* State for it, where it is split on axes of `keep`. */
-static int keep_whole(sharder *w, hpc_value v, hpc_axes keep)
-{
-    hpc_program *p = w->p;
-    hpc_type t = w->global[v];
-    bool split = false;
-    for (int a = 0; a < HPC_AXIS_N; a++) {
-        if (shard_extent(w, a) == 1 || t.layout[a] <= 0 || !(keep >> a & 1)) continue;
-        split = true;
-        t.layout[a] = HPC_REPLICATED;
-    }
-    if (!split) return HPC_OK;
-    int rc = set_local(w, v, &t);
-    if (rc < 0) return rc;
-    char *name = hpc_arena_text(p->arena, "whole.%s", p->value[v].name);
-    hpc_value whole = name ? hpc_value_add(p, name, HPC_VALUE_STATE, t) : HPC_NONE;
-    if (whole < 0) return HPC_E_NOMEM;
-    p->value[v].whole = whole;
-    return HPC_OK;
-}
-
-static int keep_all(sharder *w, hpc_axes keep)
-{
-    for (hpc_value v = 0; v < w->global_n; v++) {
-        int rc = w->p->value[v].trainable ? keep_whole(w, v, keep) : HPC_OK;
-        if (rc < 0) return rc;
-    }
-    return HPC_OK;
-}
-
-static int gather_all(sharder *w, hpc_shard_options *o)
-{
-    hpc_program *p = w->p;
-    int rc = HPC_OK;
-    for (hpc_value v = 0; v < w->global_n; v++) {
-        if (p->value[v].whole == HPC_NONE) continue;
-        if (o->gather < 0) TRY(o->gather = hpc_program_segment(p, HPC_UPDATE, 2));
-        TRY(shard_gather_into(w, p->value[v].whole, v));
-    }
-out:
-    return rc;
-}
-
 /* ---- the program --------------------------------------------------------------------- */
 
 static bool is_whole(const hpc_type *t)
@@ -598,7 +553,7 @@ static int prepare(sharder *w)
     for (int64_t v = 0; v < p->value_n; v++) {
         p->value[v].version = 0;
         if (p->value[v].kind == HPC_VALUE_TEMP || w->adopts[v]) continue;
-        int rc = set_local(w, (hpc_value)v, &p->value[v].type);
+        int rc = shard_set_local(w, (hpc_value)v, &p->value[v].type);
         if (rc < 0) return rc;
     }
     return HPC_OK;
@@ -614,9 +569,9 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
     if (o) o->gather = -1;
     TRY(hpc_program_check(p));
     TRY(prepare(&w));
-    if (o) TRY(keep_all(&w, o->keep));
+    if (o) TRY(shard_keep_all(&w, o->keep));
     for (int s = 0; s < segments; s++) TRY(shard_segment(&w, s));
-    if (o) TRY(gather_all(&w, o));
+    if (o) TRY(shard_gather_all(&w, o));
     TRY(hpc_program_check(p));
 out:
     if (rc < 0 && p->error.code == HPC_OK) p->error = *hpc_error_get();

@@ -31,6 +31,12 @@ int shard_extent(const sharder *w, int axis);
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N]);
 /* x gathered over the axes on which it is split and `whole`, state, is not, into that. */
 int shard_gather_into(sharder *w, hpc_value whole, hpc_value x);
+/* Makes the extents of v's type *t those of the rank. */
+int shard_set_local(const sharder *w, hpc_value v, hpc_type *t);
+/* State for gathered copies of what axes of `keep` split; a segment that gathers them
+ * (shard_keep.c). */
+int shard_keep_all(sharder *w, hpc_axes keep);
+int shard_gather_all(sharder *w, hpc_shard_options *o);
 /* A segment begins: what earlier ones have converted is converted again, unless it lasts. */
 void shard_forget(sharder *w);
 

@@ -179,7 +179,8 @@ static void tokens_go_to_experts(void **state)
             t = hpc_type_ragged(
                 t, 0, hpc_test_indices(&c, hpc_type_of(HPC_I32, 0, NULL), (int32_t[]){T - 6}));
         hpc_value to = hpc_test_indices(&c, t, expert);
-        want_dispatch(&c, hpc_dispatch(c.p, to, (hpc_dispatch_attr){.experts = E, .cap = how & 2 ? 4 : 0}));
+        want_dispatch(
+            &c, hpc_dispatch(c.p, to, (hpc_dispatch_attr){.experts = E, .cap = how & 2 ? 4 : 0}));
         hpc_test_case_check(&c);
     }
 }

@@ -353,7 +353,8 @@ static void layers_of_experts(void **state)
                           .step = HPC_NONE,
                           .base = HPC_NONE};
         hpc_value weight = hpc_gate(c.p, &io, (hpc_gate_attr){.k = CHOICES, .normalise = true});
-        hpc_dispatched d = hpc_dispatch(c.p, io.expert, (hpc_dispatch_attr){.experts = EXPERTS, .cap = cap});
+        hpc_dispatched d =
+            hpc_dispatch(c.p, io.expert, (hpc_dispatch_attr){.experts = EXPERTS, .cap = cap});
         hpc_value rows = hpc_gather(c.p, x, d.token);
         hpc_value h =
             hpc_grouped(c.p, HPC_NEW, rows, w1, d.start, (hpc_grouped_attr){.trans_b = true});

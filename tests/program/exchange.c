@@ -88,8 +88,7 @@ static int run(hpc_link *world, void *user)
     hpc_test_read(e, 0, l->y, y);
     for (int64_t i = 0; i < tokens * H; i++) {
         double times = 0;
-        for (int k = 0; k < K; k++)
-            times += expert_of(l->routing, (int)(first + i / H), k) + 1;
+        for (int k = 0; k < K; k++) times += expert_of(l->routing, (int)(first + i / H), k) + 1;
         assert_true(y[i] == x[i] * times);
     }
     hpc_exec_close(e);
@@ -176,8 +175,7 @@ static void other_starts_are_found(void **state)
     hpc_insn *plan = insn_of(&l, insn_of(&l, l.there)->operand[2]);
     hpc_insn *grouped = insn_of(&l, insn_of(&l, l.back)->operand[1]);
     grouped->operand[3] = plan->operand[3];
-    test_fails(hpc_prove_exchanges(&proof, l.p), HPC_E_STATE,
-               "start is not in the order of plan");
+    test_fails(hpc_prove_exchanges(&proof, l.p), HPC_E_STATE, "start is not in the order of plan");
     hpc_program_free(l.p);
 }
 

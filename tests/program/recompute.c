@@ -493,7 +493,8 @@ static void long_chains(void **state)
     s.b = v;
     differentiate(&s);
     int64_t before = s.p->segment[s.backward].insn_n;
-    hpc_recompute_options o = {.forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_BLOCK};
+    hpc_recompute_options o = {
+        .forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_BLOCK};
     test_ok(hpc_recompute(s.p, &o));
     assert_int_equal(s.p->segment[s.backward].insn_n, before + LONG + 3);
     hpc_program_free(s.p);
@@ -506,15 +507,14 @@ static void refusals(void **state)
     s.b = s.x;
     differentiate(&s);
     int64_t before = s.p->segment[s.backward].insn_n;
-    hpc_recompute_options o = {.forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_NONE};
+    hpc_recompute_options o = {
+        .forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_NONE};
     test_ok(hpc_recompute(s.p, &o));
     assert_int_equal(s.p->segment[s.backward].insn_n, before);
     o.policy = 3;
     test_fails(hpc_recompute(s.p, &o), HPC_E_ARG, "there is no policy 3");
-    o = (hpc_recompute_options){.forward = s.forward,
-                                .backward = s.backward,
-                                .policy = HPC_RECOMPUTE_BLOCK,
-                                .blocks = -1};
+    o = (hpc_recompute_options){
+        .forward = s.forward, .backward = s.backward, .policy = HPC_RECOMPUTE_BLOCK, .blocks = -1};
     test_fails(hpc_recompute(s.p, &o), HPC_E_ARG, "blocks is -1; 0 means all");
     o = (hpc_recompute_options){
         .forward = s.backward, .backward = s.forward, .policy = HPC_RECOMPUTE_BLOCK};

@@ -102,7 +102,7 @@ static void optimizers_divide_experts(void **state)
 
 typedef struct count {
     const job *j;
-    bool again; /* recomputation repeats collectives */
+    bool again;                    /* recomputation repeats collectives */
     int64_t bytes, messages, sums; /* of all ranks: all_to_all along expert; all_reduce along row */
 } count;
 
@@ -110,8 +110,11 @@ static int count_step(hpc_link *world, void *user)
 {
     count *c = user;
     hpc_trainer_options o = c->j->o;
-    hpc_loader_options l = {.source = &c->j->source, .source_n = 1, .length = o.length,
-                            .documents = o.documents, .seed = o.seed};
+    hpc_loader_options l = {.source = &c->j->source,
+                            .source_n = 1,
+                            .length = o.length,
+                            .documents = o.documents,
+                            .seed = o.seed};
     hpc_loader *loader;
     hpc_trainer *t;
     hpc_trainer_result r;
@@ -128,11 +131,9 @@ static int count_step(hpc_link *world, void *user)
     hpc_traffic rows = hpc_grid_traffic(o.grid, 1u << HPC_AXIS_ROW);
     int64_t mine[] = {experts.bytes[HPC_ALL_TO_ALL], experts.messages[HPC_ALL_TO_ALL],
                       rows.messages[HPC_ALL_REDUCE]};
-    test_ok(hpc_link_run(world, &(hpc_comm){.kind = HPC_ALL_REDUCE,
-                                            .dtype = HPC_I64,
-                                            .n = 3,
-                                            .send = mine,
-                                            .recv = sum}));
+    test_ok(hpc_link_run(
+        world,
+        &(hpc_comm){.kind = HPC_ALL_REDUCE, .dtype = HPC_I64, .n = 3, .send = mine, .recv = sum}));
     if (hpc_link_rank(world) == 0) c->bytes = sum[0], c->messages = sum[1], c->sums = sum[2];
     hpc_loader_close(loader);
     hpc_trainer_close(t);
@@ -164,7 +165,7 @@ static void dropping_duplicates_divides_the_bytes(void **state)
     assert_true(once.bytes > plan);
     assert_int_equal(all.bytes - plan, 2 * (once.bytes - plan));
     assert_int_equal(all.messages, once.messages);
-    /* The rows of a rank go there and back in forward and backward, beside the plan. */
+    /* The rows of a rank go there and back in forward and backward; a plan is one more. */
     assert_int_equal(once.messages, 8 * 5);
     hpc_free(j);
 }
@@ -188,7 +189,8 @@ static void recomputation_repeats_no_collective(void **state)
     hpc_free(j);
 }
 
-/* ---- checkpoints and errors ------------------------------------------------------------------- */
+/* ---- checkpoints and errors -------------------------------------------------------------------
+ */
 
 static void checkpoints_resume_on_other_grids(void **state)
 {

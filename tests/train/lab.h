@@ -56,9 +56,13 @@ static inline void open_batch(lab *l, int64_t batch, int64_t m, int64_t n, bool 
     hpc_type type = hpc_type_of(HPC_F32, batch ? 3 : 2, batch ? extent : extent + 1);
     l->p = u.p = hpc_program_create();
     l->io.model.freq = HPC_NONE;
-    l->t = (target){
-        .name = "w", .half = HPC_NONE, .index = HPC_NONE, .batch = batch, .m = m, .n = n,
-        .decay = l->o.decay};
+    l->t = (target){.name = "w",
+                    .half = HPC_NONE,
+                    .index = HPC_NONE,
+                    .batch = batch,
+                    .m = m,
+                    .n = n,
+                    .decay = l->o.decay};
     l->t.param = hpc_program_state(l->p, "w", type, true);
     l->t.grad = hpc_program_input(l->p, "g", type);
     l->io.lr = scalar_input(l, "lr", HPC_F32);

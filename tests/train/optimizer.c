@@ -510,14 +510,21 @@ static void settings_from_sgd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_by_one),          cmocka_unit_test(equal_directions),
-        cmocka_unit_test(error_of_the_series), cmocka_unit_test(turns_with_the_gradient),
-        cmocka_unit_test(asymmetry),           cmocka_unit_test(grafted_norm),
+        cmocka_unit_test(one_by_one),
+        cmocka_unit_test(equal_directions),
+        cmocka_unit_test(error_of_the_series),
+        cmocka_unit_test(turns_with_the_gradient),
+        cmocka_unit_test(asymmetry),
+        cmocka_unit_test(grafted_norm),
         cmocka_unit_test(blocks_are_apart),
-        cmocka_unit_test(batches_are_apart),    cmocka_unit_test(muon_is_orthogonal),
-        cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(evened_steps),
-        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(soap_moments_go_along),
-        cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),
+        cmocka_unit_test(batches_are_apart),
+        cmocka_unit_test(muon_is_orthogonal),
+        cmocka_unit_test(orthogonal_momentum),
+        cmocka_unit_test(evened_steps),
+        cmocka_unit_test(soap_in_its_basis),
+        cmocka_unit_test(soap_moments_go_along),
+        cmocka_unit_test(counted_by_formula),
+        cmocka_unit_test(block_sizes),
         cmocka_unit_test(settings_from_sgd),
     };
     return cmocka_run_group_tests_name("train/optimizer", tests, NULL, NULL);

@@ -68,8 +68,8 @@ typedef struct hpc_dispatch_args {
  * read or written. Groups may be empty.
  * y[r] = a[r] op(b[e]) for each row r of each group: a [M,K], b [E,K,N], or [E,N,K] if trans_b.
  * sum: y[e] = sum of a[r]^T b[r] over group e: a [M,N], b [M,K], y [E,N,K]; y ACC.
- * owned, used by sharding: ranks along expert have some matrices, and the rows of these; `start` may
- * have more elements than these need.
+ * owned, used by sharding: ranks along expert have some matrices, and their rows; `start` may have
+ * more elements than these need.
  * b may be f16, a block format or PANEL16 as in matmul (trans_b). halves as in matmul. int8 (b is a
  * block format, in PANEL16 or plain): as in matmul, with the same bits for both. */
 typedef struct hpc_grouped_attr { bool trans_b, sum, halves, int8, owned; } hpc_grouped_attr;

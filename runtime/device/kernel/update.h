@@ -38,8 +38,8 @@ typedef struct hpc_adam_args {
     hpc_tensor u, m, v, grad, top, step, clip;
     hpc_adamw_attr attr;
 } hpc_adam_args;
-/* param = (1 - lr decay) param - lr alpha by dir;  by (optional): a device scalar, or for a batch of
- * matrices one number for each, [batch]; half (optional): a bf16 copy of the new param. All f32
+/* param = (1 - lr decay) param - lr alpha by dir;  by (optional): a device scalar, or for a batch
+ * of matrices one number for each, [batch]; half (optional): a bf16 copy of the new param. All f32
  * (f64) but dir. adam, then apply with alpha 1, is adamw. */
 typedef struct hpc_apply_attr { double alpha, decay; } hpc_apply_attr;
 typedef struct hpc_apply_args {
@@ -87,7 +87,11 @@ typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc
 /* y [blocks,rows,cols] = the blocks of x [m,n], which rows, cols divide, one row of blocks after
  * the other; of a batch [batch,m,n], matrix by matrix. inverse: y [m,n], or [batch,m,n] if batch is
  * not 0, from x [blocks,rows,cols]; only then batch, m, n are read. */
-typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; int64_t batch; } hpc_tile_attr;
+typedef struct hpc_tile_attr {
+    int64_t rows, cols, m, n;
+    bool inverse;
+    int64_t batch;
+} hpc_tile_attr;
 typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
 /* y [n] = the elements of all x: each is divided into `parts` equal parts, and y has the first part
  * of all, then the second, and so on. All have the same dtype. Present x precede absent ones. */

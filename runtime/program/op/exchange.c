@@ -149,8 +149,8 @@ static int exchange_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *di
 {
     static const int8_t own[HPC_AXIS_N] = {[HPC_AXIS_EXPERT] = HPC_OWN(0)},
                         sent[HPC_AXIS_N] = {[HPC_AXIS_EXPERT] = HPC_SPLIT(0)},
-                        dropped[HPC_AXIS_N] = {[HPC_AXIS_EXPERT] = HPC_SPLIT(0),
-                                               [HPC_AXIS_ROW] = HPC_INNER(0)};
+                        dropped[HPC_AXIS_N] = {
+                            [HPC_AXIS_EXPERT] = HPC_SPLIT(0), [HPC_AXIS_ROW] = HPC_INNER(0)};
     const hpc_exchange_attr *at = i->attr;
     hpc_op_label(dims, p, i, EXCHANGE_Y, "MH");
     hpc_op_label(dims, p, i, EXCHANGE_X, "MH");

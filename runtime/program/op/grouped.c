@@ -86,8 +86,7 @@ static int grouped_backward(hpc_diff *d, const hpc_insn *i)
     hpc_value dy = hpc_diff_of(d, i->operand[GROUPED_Y]);
     if (at->sum) return hpc_fail(HPC_E_UNSUPPORTED, "no gradient of a sum over groups");
     if (hpc_diff_wants(d, a)) {
-        hpc_grouped_attr by_a = {
-            .trans_b = !at->trans_b, .halves = at->halves, .owned = at->owned};
+        hpc_grouped_attr by_a = {.trans_b = !at->trans_b, .halves = at->halves, .owned = at->owned};
         hpc_op_give(d, a, hpc_grouped(p, HPC_NEW, dy, b, start, by_a));
     }
     if (hpc_diff_wants(d, b)) {

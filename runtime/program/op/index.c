@@ -83,7 +83,8 @@ static void gather_localise(hpc_insn *i, const hpc_type *global, const hpc_type 
                             const hpc_grid_shape *shape, const int *coord)
 {
     hpc_part_attr *at = i->attr;
-    if (!at->own) hpc_op_part(&at->first, &at->rows, &global[GATHER_X], &local[GATHER_X], shape, coord);
+    if (!at->own)
+        hpc_op_part(&at->first, &at->rows, &global[GATHER_X], &local[GATHER_X], shape, coord);
 }
 
 /* Of the table, only the rows that are named are read. */
@@ -236,7 +237,8 @@ static void scatter_localise(hpc_insn *i, const hpc_type *global, const hpc_type
 {
     hpc_scatter_attr *at = i->attr;
     if (at->own) at->rows = local[SCATTER_Y].extent[0];
-    if (!at->own) hpc_op_part(&at->first, &at->rows, &global[SCATTER_Y], &local[SCATTER_Y], shape, coord);
+    if (!at->own)
+        hpc_op_part(&at->first, &at->rows, &global[SCATTER_Y], &local[SCATTER_Y], shape, coord);
 }
 
 static hpc_cost scatter_cost(const hpc_type *type, const void *attr)

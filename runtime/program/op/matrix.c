@@ -279,7 +279,8 @@ out:
     return rc;
 }
 
-/* The matrices of a batch may be split. Within one, a rank's share of the blocks is no rectangle. */
+/* The matrices of a batch may be split. Within one, a rank's share of the blocks is no rectangle.
+ */
 static int tile_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
     const hpc_tile_attr *at = i->attr;

@@ -3,7 +3,8 @@
  * and one back, whatever happens to the rows between them, are the identity.
  *
  * Rows that an exchange brings are in its plan's order. Instructions that go row by row keep that
- * order, sums over all rows do not depend on it, and only an exchange back by the same plan ends it.
+ * order, sums over all rows do not depend on it, and only an exchange back by the same plan ends
+ * it.
  */
 #include <ctype.h>
 

@@ -6,8 +6,7 @@
 
 bool prove_moves(const hpc_insn *i)
 {
-    return i->op == &hpc_op_view || i->op == &hpc_op_tile ||
-           (i->op->comm >= 0 && !i->op->exchange);
+    return i->op == &hpc_op_view || i->op == &hpc_op_tile || (i->op->comm >= 0 && !i->op->exchange);
 }
 
 static int refuse(const char *what)

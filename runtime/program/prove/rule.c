@@ -193,8 +193,8 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
             int8_t sum = by.name && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
             made[k][a] = is_fixed ? fixed(&dims, k, a) : layout_by(&dims, k, by, sum);
             if (dims.own >> k & 1)
-                made[k][a] = by.name && by.name == dims.own_rows ? HPC_OWN(0)
-                                                                 : own_layout(w, i, &dims, a);
+                made[k][a] =
+                    by.name && by.name == dims.own_rows ? HPC_OWN(0) : own_layout(w, i, &dims, a);
         }
     }
 out:

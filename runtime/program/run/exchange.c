@@ -42,8 +42,7 @@ int hpc_exchange_open(hpc_exec *e, const hpc_insn *i)
                         "not compute in",
                         hpc_device_about(e->device).backend);
     TRY(links_of(&x, e));
-    if (hpc_link_size(x.experts) != at->comm.ranks ||
-        (x.rows && hpc_link_size(x.rows) != at->rows))
+    if (hpc_link_size(x.experts) != at->comm.ranks || (x.rows && hpc_link_size(x.rows) != at->rows))
         TRY(hpc_fail(HPC_E_SHAPE, "is for %lld ranks by %lld, and the grid has others",
                      (long long)at->comm.ranks, (long long)at->rows));
     for (int k = 0; k < 2; k++) { /* the rows of either side */
@@ -75,11 +74,10 @@ static int make_plan(hpc_exec *e, int slot, const hpc_insn *i, exchange *x)
     int rc;
     for (int64_t k = 0; k < all; k++) plan[k] = start[k + 1] - start[k];
     if (x->rows) mine += hpc_link_rank(x->rows) * all;
-    TRY(hpc_link_run(x->experts, &(hpc_comm){.kind = HPC_ALL_TO_ALL,
-                                             .dtype = HPC_I32,
-                                             .n = x->own,
-                                             .send = plan,
-                                             .recv = mine}));
+    TRY(hpc_link_run(
+        x->experts,
+        &(hpc_comm){
+            .kind = HPC_ALL_TO_ALL, .dtype = HPC_I32, .n = x->own, .send = plan, .recv = mine}));
     if (x->rows) {
         memcpy(e->exchange_counts, mine, (size_t)all * sizeof *mine);
         TRY(hpc_link_run(x->rows, &(hpc_comm){.kind = HPC_ALL_GATHER,

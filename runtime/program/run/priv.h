@@ -150,7 +150,8 @@ int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
 /* Carries forward all collectives in flight, as some links do only when asked. */
 int hpc_transfers_progress(hpc_exec *e);
 
-/* exchange.c: an exchange is checked when the executor opens, which then makes room for the largest.
+/* exchange.c: an exchange is checked when the executor opens, which then makes room for the
+ * largest.
  */
 int hpc_exchange_open(hpc_exec *e, const hpc_insn *i);
 int hpc_exchange_room(hpc_exec *e);
