@@ -4,9 +4,9 @@
  * decides neither what is outside nor where that memory is.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/program/offload.h"
-#include "runtime/program/op/priv.h"
 #include "runtime/program/priv.h"
 
 enum { BUFFERS = 4 };
@@ -84,14 +84,16 @@ static hpc_value buffer_part(offloader *w, int j, hpc_value like, int64_t n)
 /* The number of elements of all operands but scalars. */
 static int check_insn(int64_t *n, const offloader *w, const hpc_insn *i)
 {
-    bool alike = i->op->layout == hpc_op_layout_pointwise;
+    hpc_dims dims = {0};
+    const char *label = NULL;
+    bool alike = i->op->layout && i->op->layout(w->p, i, &dims) >= 0;
     *n = 1;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v < 0) continue;
         int64_t own = elements(w->p, v);
-        if (own != 1 && *n != 1 && own != *n) alike = false;
-        if (own != 1) *n = own;
+        if (own != 1 && label && strcmp(label, dims.label[k]) != 0) alike = false;
+        if (own != 1) *n = own, label = dims.label[k];
         bool made = hpc_insn_role(w->p, i, k) & HPC_OUT && w->p->value[v].kind == HPC_VALUE_TEMP;
         if (made) alike = false;
     }

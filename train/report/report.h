@@ -73,7 +73,7 @@ typedef struct hpc_report_summary {
 } hpc_report_summary;
 int hpc_report_summarise(hpc_report_summary *out, const hpc_report_run *run, int64_t n,
                          hpc_arena *a);
-/* Allocates a table; its cells are NULL. */
+/* table.c: allocates a table; its cells are NULL. */
 int report_table_make(report_table *t, hpc_arena *a, int64_t rows, int64_t columns);
 /* bubbles.c: the table of RUN/bubbles.csv of all runs that have one. */
 int report_bubbles(report_table *out, const hpc_report_run *run, int64_t n, hpc_arena *a);
