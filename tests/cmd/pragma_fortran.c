@@ -101,6 +101,32 @@ static void writes_and_judges_directives_of_both_forms(void **state)
     hpc_test_says(o.out, "0 directives inserted\n");
 }
 
+/* A procedure with an error, a module in another folder, the module mpi, free form in a .F file. */
+static void errors_stay_in_their_procedure(void **state)
+{
+    char path[PATH_MAX];
+    if (!has_flang()) {
+        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
+        skip();
+    }
+    test_ok(mkdir(hpc_test_path(path, *state, "lib"), 0700));
+    write_text(state, "lib/kinds.f90",
+               "module kinds\n  integer, parameter :: wp = 8\nend module\n");
+    write_text(
+        state, "a.F",
+        "subroutine broken(n, a)\n  use nowhere\n  integer :: n\n  real :: a(n)\n"
+        "  do i = 1, n\n    a(i) = unknown(i)%x\n  end do\nend subroutine\n"
+        "subroutine fine(n, a, b)\n  use kinds, only: wp\n  use mpi\n  integer :: n, i, ierr\n"
+        "  real(wp), intent(inout) :: a(n), &\n    b(n)\n"
+        "  do i = 1, n\n    a(i) = b(i)\n  end do\n"
+        "  call mpi_allreduce(a, b, n, mpi_double_precision, mpi_sum, mpi_comm_world, ierr)\n"
+        "end subroutine\n");
+    run(state, 2, "pragma @a.F");
+    hpc_test_says(o.err, "a.F:2: Cannot read module file for module 'nowhere'");
+    hpc_test_says(o.out, "a.F:5: unknown\n");
+    hpc_test_says(o.out, "a.F:15: parallel\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +134,8 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(writes_and_judges_directives_of_both_forms,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(errors_stay_in_their_procedure, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

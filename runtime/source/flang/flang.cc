@@ -26,7 +26,7 @@ struct hpc_clang_unit {
     std::string path;
     std::vector<std::string> folders; /* of the file, then of -I */
     parser::Options options;
-    bool form_given = false, free_form = false; /* free_form: despite the name of the file */
+    bool form_given = false;
     std::unique_ptr<Parse> parse;
     std::unique_ptr<Table> table;
 };
@@ -229,32 +229,48 @@ static const char mpi_module[]{R"(module mpi
 end module
 )"};
 
-static parser::Options options_for(const hpc_clang_unit &u, const std::string &path)
+static bool is_fatal(parser::Parsing &parsing)
 {
+    for (const parser::Message &m : parsing.messages().messages())
+        if (m.IsFatal()) return true;
+    return !parsing.parseTree() || !parsing.consumedWholeFile();
+}
+
+/* Appends the parse of a text. Names that mean fixed form may hold free form. False: the text
+ * cannot be read. */
+static bool parse_form(hpc_clang_unit &u, const std::string &path, const std::string &text)
+{
+    Parse &p{*u.parse};
     parser::Options o{u.options};
-    if (!u.form_given) o.isFixedForm = is_fixed(path) && !u.free_form;
-    return o;
+    if (!u.form_given) o.isFixedForm = is_fixed(path);
+    for (int turn = u.form_given || !o.isFixedForm; turn < 3; turn++) { /* fixed, free, fixed */
+        p.parsing.push_back(std::make_unique<parser::Parsing>(p.cooked));
+        parser::Parsing &parsing{*p.parsing.back()};
+        if (turn > 0 && !u.form_given) o.isFixedForm = turn == 2;
+        if (!prescan(p, parsing, o, text)) return false;
+        parsing.Parse(llvm::nulls());
+        if (!is_fatal(parsing) || turn == 2 || u.form_given || !is_fixed(path)) break;
+        p.parsing.pop_back();
+    }
+    return true;
 }
 
 /* Parses one text, with its messages if it is the file. */
-static bool parse_text(hpc_clang_unit &u, const std::string &path, const std::string &text,
+static void parse_text(hpc_clang_unit &u, const std::string &path, const std::string &text,
                        bool own)
 {
     Parse &p{*u.parse};
-    p.parsing.push_back(std::make_unique<parser::Parsing>(p.cooked));
+    if (!parse_form(u, path, text)) return;
     parser::Parsing &parsing{*p.parsing.back()};
-    if (!prescan(p, parsing, options_for(u, path), text)) return false;
-    parsing.Parse(llvm::nulls());
     const bool whole{parsing.parseTree() && parsing.consumedWholeFile()};
     take_messages(p, parsing.messages(), true, own);
     if (!whole) {
         if (own && p.issues.empty())
             p.issues.push_back({"the parser stops in this file", 1, 1, 0, true, true});
-        return false;
+        return;
     }
     semantics::Semantics{*p.context, *parsing.parseTree()}.Perform();
     take_messages(p, p.context->messages(), false, own);
-    return true;
 }
 
 static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
@@ -272,8 +288,8 @@ static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
 
 /* ---- the table ---- */
 
-/* Parses a text of the file after the modules that it uses. False: the parser stops in it. */
-static bool parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
+/* Parses a text of the file after the modules that it uses. */
+static void parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
                        const std::string &text)
 {
     u.table.reset();
@@ -290,7 +306,7 @@ static bool parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
         m.done = {u.path};
         parse_used(u, m, text);
     }
-    return parse_text(u, u.path, text, true);
+    parse_text(u, u.path, text, true);
 }
 
 /* Units with errors are left out of the text until the rest has none. */
@@ -301,12 +317,7 @@ static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
     std::string rest{whole};
     std::vector<Issue> all;
     Modules m;
-    u.free_form = false;
-    if (!parse_once(u, m, whole, rest) && !u.form_given && is_fixed(u.path)) {
-        u.free_form = true;
-        u.free_form = parse_once(u, m, whole, rest);
-        if (!u.free_form) parse_once(u, m, whole, rest);
-    }
+    parse_once(u, m, whole, rest);
     for (int round = 0; round < ROUNDS_MOST && !u.parse->issues.empty(); round++) {
         all.insert(all.end(), u.parse->issues.begin(), u.parse->issues.end());
         if (!blank_units(rest, *u.parse)) break;

@@ -18,7 +18,8 @@ template <typename A> void add_span(std::vector<Span> &out, const Parse &p, cons
 {
     Span s{};
     const auto &first{std::get<0>(unit.t).source};
-    const auto &last{std::get<std::tuple_size_v<std::decay_t<decltype(unit.t)>> - 1>(unit.t).source};
+    const auto &last{
+        std::get<std::tuple_size_v<std::decay_t<decltype(unit.t)>> - 1>(unit.t).source};
     if (first.size() == 0 || last.size() == 0) return;
     if (!offset_of(&s.from, p, first.begin()) || !offset_of(&s.to, p, last.end() - 1)) return;
     if (s.from <= s.to) out.push_back(s);
