@@ -286,13 +286,12 @@ typedef struct hpc_batch {
 } hpc_batch;
 /* Most sequences per row: `documents`, but fewer than `length`; 2 for pairs. */
 int64_t hpc_loader_documents(const hpc_loader_options *o);
-/* Capacity for the sequences of `rows` rows in `parts` parts. Each part needs one more for padding,
- * or two if sequences are pairs. */
+/* Most sequences of `rows` rows in `parts` parts. A part needs 1 more, or 2 with pairs. */
 int64_t hpc_loader_sequences(const hpc_loader_options *o, int64_t rows, int64_t parts);
 /* parts must divide rows. */
 int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows, int64_t parts);
 void hpc_batch_free(hpc_batch *b);
-/* Fills the batch with the next `rows` rows, at most b->rows; the remaining rows are padding. */
+/* Fills the batch with the next `rows` rows, at most b->rows; the others are padding. */
 int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows);
 
 #ifdef __cplusplus

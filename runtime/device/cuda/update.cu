@@ -173,7 +173,9 @@ struct apply {
     SIMT_DEVICE apply(const simt &, const args &a)
         : g(a), keep((float)(1 - get(a.lr, 0) * a.attr.decay)),
           rate(get(a.lr, 0) * (float)a.attr.alpha),
-          alike(present(a.by) && a.by.rank > 0 ? hpc_tensor_n(&a.param) / a.by.extent[0] : 0)
+          alike(present(a.by) && a.by.rank > 0
+                    ? rows_of(a.param) * cols_of(a.param) / a.by.extent[0]
+                    : 0)
     {
         if (alike == 0) rate *= scalar(a.by, 1);
     }

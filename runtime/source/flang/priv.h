@@ -58,8 +58,8 @@ struct Parse {
 bool offset_of(uint32_t *at, const Parse &p, const char *character);
 
 /* ---- units with errors (units.cc) ---- */
-/* Blanks the program units that the issues of a parse of `text` lie in. False: one lies elsewhere,
- * or there is none. */
+/* Blanks the program units with the issues of a parse of `text`. False: an issue lies elsewhere, or
+ * the parse has none. */
 bool blank_units(std::string &text, const Parse &p);
 
 /* ---- tables of the tree (table.cc) ---- */

@@ -329,7 +329,7 @@ void conditional_neighbour(int n, double *a, int squared)
 
 void asserts(int n, double *restrict b, const double *restrict a)
 {
-    // loop asserts: carried control assert may abort: what follows need not even be there ; violates(assertions)
+    // loop asserts: carried control assert may abort ; violates(assertions)
     for (int i = 0; i < n; i++) {
         assert(a[i] < 2.0);
         b[i] = a[i];

@@ -1,6 +1,6 @@
 /*
- * lengths.c: parts of an array with a fixed distance and lengths from another array, heads that step
- * several variables, and assertions. Labels: README.md.
+ * lengths.c: parts of an array with a fixed distance and lengths from another array, heads that
+ * step several variables, and assertions. Labels: README.md.
  */
 #include <assert.h>
 
