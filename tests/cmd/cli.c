@@ -200,7 +200,7 @@ static void errors_are_one_line(void **state)
     refuses("plan show --grid data=3", "6 and 9 are the nearest that work");
     refuses("plan show --grid date=2", "date");
     refuses("plan show --grid pipe=3", "use at most 2 stages");
-    refuses("plan show --grid expert=2", "expert=2: training does not split");
+    refuses("plan show --grid expert=2", "expert=2: the model has no experts to divide; use data");
     refuses("plan", "'plan' needs a second word: plan show");
     refuses("plan show --grid data=2 --rank 2", "the grid has 2 ranks");
     refuses("plan show --backend cude", "cude");

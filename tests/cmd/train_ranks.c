@@ -167,7 +167,7 @@ static void what_does_not_fit(void **state)
     hpc_test_refuses(&o, root, TINY "--out @no --grid pipe=4 --accumulate 4",
                      "2 blocks to divide; use at most 2");
     hpc_test_refuses(&o, root, TINY "--out @no --grid expert=2",
-                     "expert=2: training does not split");
+                     "expert=2: the model has no experts to divide; use data");
     hpc_test_refuses(&o, root, TINY "--out @no --grid col=3",
                      "hidden=32: col must split them in 3; 30 and 33 are the nearest");
     hpc_test_refuses(&o, root, TINY "--out @no --grid dat=2", "dat");

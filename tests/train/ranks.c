@@ -331,7 +331,7 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE,
                "data and depth split them in 3; 6 and 9 are the nearest");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_EXPERT] = 2}};
-    test_fails(hpc_threads_run(2, run_refused, j), HPC_E_UNSUPPORTED, "expert=2: ");
+    test_fails(hpc_threads_run(2, run_refused, j), HPC_E_ARG, "expert=2: the model has no experts");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 3}};
     test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE, "heads=4: row must split them");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_COL] = 3}};
