@@ -368,6 +368,29 @@ static void layers_of_experts(void **state)
     }
 }
 
+/* Rows to the ranks of their experts and back, on one rank. */
+static void exchanges(void **state)
+{
+    enum { TOKENS = 9, EXPERTS = 5, CHOICES = 2, WIDTH = 6 };
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "exchange");
+    hpc_value x = hpc_test_input(&c, test_type(HPC_F64, TOKENS, WIDTH), 1), n;
+    hpc_value w = hpc_test_state(&c, test_type(HPC_F64, EXPERTS, WIDTH, WIDTH), 1, true);
+    hpc_gate_io io = {.logits = hpc_test_input(&c, test_type(HPC_F64, TOKENS, EXPERTS), 2),
+                      .bias = HPC_NONE,
+                      .anneal = HPC_NONE,
+                      .step = HPC_NONE,
+                      .base = HPC_NONE};
+    want(&c, hpc_gate(c.p, &io, (hpc_gate_attr){.k = CHOICES, .normalise = true}));
+    hpc_dispatched d = hpc_dispatch(c.p, io.expert, (hpc_dispatch_attr){.experts = EXPERTS});
+    hpc_value start = d.start, plan = hpc_exchange_plan(c.p, &start, &n, EXPERTS, 1);
+    hpc_value h = hpc_exchange(c.p, hpc_gather(c.p, x, d.token), plan, n, false);
+    h = hpc_activate(c.p, hpc_grouped(c.p, HPC_NEW, h, w, start, (hpc_grouped_attr){0}), HPC_SILU);
+    h = hpc_exchange(c.p, h, plan, d.rows, true);
+    hpc_test_want(&c, hpc_scatter_to(c.p, h, d.token, x), HPC_TEST_EXACT);
+    hpc_test_gradient_check(&c);
+}
+
 static void losses(void **state)
 {
     static const int32_t target[T] = {3, 0, -1, 12, 5, 5, -9, 1, 12, 2, 3};
@@ -542,6 +565,7 @@ int main(void)
         cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(routed),
         cmocka_unit_test(layers_of_experts),
+        cmocka_unit_test(exchanges),
         cmocka_unit_test(losses),
         cmocka_unit_test(graph_reductions),
         cmocka_unit_test(segment_reductions),

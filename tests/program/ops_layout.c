@@ -190,8 +190,11 @@ static void matrices(void **s)
     labelled(p, "Av Avn Amn");
     hpc_eigh(p, one, NULL);
     labelled(p, "v vn mn");
+    hpc_tile(p, REAL(p, 3, 6, 8), 2, 4);
+    labelled(p, "Amn Amn");
+    hpc_untile_batch(p, REAL(p, 18, 2, 4), 3, 6, 8);
+    labelled(p, "Amn Amn");
     hpc_program_free(p);
-    assert_null(hpc_op_tile.layout);
     assert_null(hpc_op_below.layout);
 }
 
