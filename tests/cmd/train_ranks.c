@@ -143,7 +143,12 @@ static void stages_are_ranks(void **state)
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "activations");
     hpc_test_says(o.out, "other communication");
-    bubbles_are_named(state, "piped.json");
+    /* On a busy machine a rank does not wait in every step. */
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 60 --accumulate 4 --out @waits --grid pipe=2 --pipe-schedule "
+                             "arrival --trace @waits.json");
+    assert_int_equal(o.code, 0);
+    bubbles_are_named(state, "waits.json");
     hpc_test_command_in(&o, root_of(state),
                         "plan show --shape @piped/model --length 24 --sequences 8 --grid pipe=2 "
                         "--pipe-schedule gpipe --accumulate 2 --json");
@@ -172,7 +177,7 @@ static void what_does_not_fit(void **state)
                      "hidden=32: col must split them in 3; 30 and 33 are the nearest");
     hpc_test_refuses(&o, root, TINY "--out @no --grid dat=2", "dat");
     hpc_test_refuses(&o, root, TINY "--out @no --rows 6 --grid data=2 --overdecompose",
-                     "data, depth and overdecompose split them in 4; 4 and 8 are the nearest");
+                     "data, depth, expert and overdecompose split them in 4; 4 and 8 are");
     hpc_test_refuses(&o, root, TINY "--out @no --grid data=2 --trace @none/there.json",
                      "none/there.json");
 }
