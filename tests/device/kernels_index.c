@@ -195,7 +195,7 @@ static void failures(void **state)
                           .x = table,
                           .index = index,
                           .rows = {.rank = -1},
-                          .attr = {HPC_SCATTER_ADD, 4, 0}};
+                          .attr = {.mode = HPC_SCATTER_ADD, .rows = 4}};
     hpc_route_args r = {hpc_test_tensor(&h, HPC_I32, 2, 5, 2, 0, 0),
                         hpc_test_tensor(&h, HPC_I32, 1, 5, 0, 0, 0),
                         index,

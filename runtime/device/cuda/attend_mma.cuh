@@ -98,7 +98,9 @@ template <int D>
 SIMT_DEVICE void mma_put(const simt &t, const hpc_tensor &y, int64_t at, const float sum[D / 8][4],
                          int half, int dim, float by)
 {
-    if (at < 0) return;
+    if (at < 0) { /* braces: the macro below may be empty, and clang warns of its column */
+        return;
+    }
     SIMT_UNROLL for (int j = 0; j < D / 8; j++)
     {
         const int e = j * 8 + t.lane() % 4 * 2;
