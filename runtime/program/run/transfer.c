@@ -188,7 +188,7 @@ out:
 static int64_t live_elements(const hpc_exec *e, int slot, const transfer_plan *t)
 {
     const hpc_type *x = t->send >= 0 ? &e->p->value[t->send].type : NULL;
-    if (!e->host || t->comm.kind != HPC_ALL_REDUCE || x->ragged != 0) return t->comm.n;
+    if (!e->host || !x || t->comm.kind != HPC_ALL_REDUCE || x->ragged != 0) return t->comm.n;
     int64_t rows = *(const int32_t *)hpc_exec_data(e, slot, x->count);
     return rows * (t->comm.n / x->extent[0]);
 }
