@@ -58,7 +58,7 @@ static int check_index(const hpc_backend *b, int index)
     return hpc_fail(HPC_E_ARG, "there is no device %s:%d; %s has %d", b->name, index, b->name, n);
 }
 
-/* What hpc_device_choose checks is checked by opening. */
+/* Opening makes the checks of hpc_device_choose. */
 static int choose(const hpc_backend **out, hpc_device_options *o)
 {
     int rc;

@@ -226,7 +226,7 @@ static double largest_parameter(const hpc_model_config *c)
     return 4 * (double)most;
 }
 
-/* What a plan needs for gradients: accumulators, and temporaries beyond those of a plain step. */
+/* Bytes of a plan for gradients: accumulators, and temporaries beyond those of a plain step. */
 static void gradients_need_the_largest_layer(void **state)
 {
     for (int tied = 0; tied < 2; tied++) {

@@ -134,7 +134,7 @@ struct attend_own_rows {
     }
 };
 
-/* What the query of a tile's row sees. */
+/* The keys that the query of a row of a tile sees. */
 SIMT_DEVICE attend_span attend_row_span(const hpc_attention_attr &a, const attend_shape &s,
                                         const attend_tile &tile, int r)
 {

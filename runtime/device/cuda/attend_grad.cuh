@@ -19,7 +19,7 @@ struct attend_grad_args {
 /* attention_grad.cu. Computes the deltas. */
 int hpc_cuda_attend_deltas(const hpc_cuda_stream *s, const attend_grad_args &g);
 
-/* Of a row of queries; dead: it has none, or sees nothing. */
+/* A row of queries; dead: it has none, or sees nothing. */
 struct attend_row {
     float lse, delta;
     attend_span sees;

@@ -155,7 +155,7 @@ static int check_fixed(bool *is, const prover *w, const hpc_insn *i, const hpc_d
     return HPC_OK;
 }
 
-/* Of numbers about own rows. */
+/* HPC_OWN(0) if an input holds numbers about own rows. */
 static int8_t own_layout(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
 {
     for (int k = 0; k < i->op->sig.operand_n; k++)

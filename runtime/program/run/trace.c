@@ -136,7 +136,7 @@ static void put_args(hpc_json_out *w, const hpc_exec *e, const hpc_event *v)
     hpc_json_close(w, '}');
 }
 
-/* What a bubble ends with. */
+/* Names the cause of a bubble. */
 static void put_cause(hpc_json_out *w, const hpc_exec *e, const hpc_event *v)
 {
     bool forward = e->p->segment[v->segment].phase == HPC_FORWARD;
