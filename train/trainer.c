@@ -204,18 +204,24 @@ static int make_tasks(hpc_trainer *t)
     return HPC_OK;
 }
 
-/* Does a segment before the update write state that checkpoints store? */
+static bool writes_kept(const hpc_trainer *t, const hpc_insn *i)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        while (v >= 0 && t->p->value[v].base >= 0) v = t->p->value[v].base;
+        if (v >= 0 && t->keeps[v] && i->op->sig.operand[k].flags & HPC_OUT) return true;
+    }
+    return false;
+}
+
+/* Do the tasks that compute gradients write state that checkpoints store? */
 static bool writes_early(const hpc_trainer *t)
 {
-    for (int s = 0; s < t->p->segment_n; s++) {
-        const hpc_segment *g = &t->p->segment[s];
-        if (s == t->io.update || s == t->io.refresh) continue;
-        for (int64_t i = 0; i < g->insn_n; i++)
-            for (int k = 0; k < g->insn[i].op->sig.operand_n; k++) {
-                if (g->insn[i].operand[k] < 0) continue;
-                const hpc_value v = hpc_value_root(t->p, g->insn[i].operand[k]);
-                if (t->keeps[v] && hpc_insn_role(t->p, &g->insn[i], k) & HPC_OUT) return true;
-            }
+    const hpc_plan_list *l = &t->value->list[trainer_stage(t)];
+    for (int k = 0; k < l->gradient_n; k++) {
+        const hpc_segment *g = &t->p->segment[t->task[k].segment];
+        for (int64_t i = 0; t->task[k].segment >= 0 && i < g->insn_n; i++)
+            if (writes_kept(t, &g->insn[i])) return true;
     }
     return false;
 }

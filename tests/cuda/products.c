@@ -115,15 +115,15 @@ static void a_record_gives_the_same_algorithms(void **state)
     double row[N], same[N], first[N];
     bool taken;
     (void)state;
-    multiply(row, d, HPC_F32, 4, HPC_PRODUCTS_MEASURED);
+    multiply(row, d, HPC_F32, 5, HPC_PRODUCTS_MEASURED);
     read_products(&text, d);
-    multiply(first, other, HPC_F32, 4, HPC_PRODUCTS_BY_SHAPE);
+    multiply(first, other, HPC_F32, 5, HPC_PRODUCTS_BY_SHAPE);
     assert_memory_not_equal(first, row, sizeof row);
     hpc_device_close(other);
     other = open_shim();
     test_ok(hpc_device_products_set(&taken, other, text.data, text.n, "record"));
     assert_true(taken);
-    multiply(same, other, HPC_F32, 4, HPC_PRODUCTS_BY_SHAPE);
+    multiply(same, other, HPC_F32, 5, HPC_PRODUCTS_BY_SHAPE);
     assert_memory_equal(same, row, sizeof row);
     read_products(&again, other);
     assert_string_equal(again.data, text.data);
@@ -162,6 +162,7 @@ static void the_real_library_has_every_function(void **state)
     assert_non_null(object);
     const hpc_cuda_library *library = dlsym(object, HPC_CUDA_SYMBOL);
     assert_non_null(library);
+    assert_int_equal(library->version, HPC_CUDA_VERSION);
     if (library->find_products(text) != 0) {
         assert_non_null(strstr(text, "is missing"));
         print_message("SKIP: %s\n", text);

@@ -82,7 +82,8 @@ bool takes_types(const hpc_matmul_args &g, int out)
     }
 }
 
-/* An activation, or a value before it: our kernel finishes what the product stored. */
+/* An activation, or a value before it: our kernel finishes what the product stored, in f32, because
+ * rounding before an activation would exceed the bound of a product. */
 bool is_finished(const hpc_matmul_args &g)
 {
     return g.attr.act != HPC_ACT_NONE || present(g.pre);
@@ -100,7 +101,7 @@ bool find_output(product &p, const hpc_matmul_args &g)
 {
     const bool finished = is_finished(g), pre = present(g.pre);
     const hpc_tensor &out = pre ? g.pre : g.y;
-    if (finished && !pre && g.y.adds) return false;
+    if (finished && ((!pre && g.y.adds) || out.dtype != HPC_F32)) return false;
     if (!finished && g.y.adds && present(g.residual)) return false;
     if (!finished && present(g.residual) && g.residual.dtype != g.y.dtype) return false;
     if (present(g.bias) && g.bias.dtype != out.dtype) return false;
@@ -142,6 +143,8 @@ bool product_of(product &p, const hpc_matmul_args &g, bool per_shape)
     p.n = y.extent[y.rank - 1];
     p.k = a.extent[a.rank - (p.trans_a ? 2 : 1)];
     p.type = type_of(a.dtype);
+    p.a = a.data;
+    p.b = b.data;
     if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0) return false;
     if (!find_output(p, g)) return false;
     p.a_stride = a.rank == 3 ? p.m * p.k : 0;
