@@ -127,6 +127,14 @@ typedef struct hpc_device_options {
     const char *library; /* cuda, cuda-shim: the file of their kernels, which opens them */
 } hpc_device_options;
 
+/* The order of the sums of products, on a device whose library has several algorithms. */
+typedef enum hpc_products {
+    HPC_PRODUCTS_FIXED,    /* independent of the number of rows: inference */
+    HPC_PRODUCTS_BY_SHAPE, /* the library's first choice for each shape: training */
+    HPC_PRODUCTS_MEASURED  /* the fastest for each shape, measured when a program is opened, unless
+                              hpc_device_products_set names it */
+} hpc_products;
+
 typedef struct hpc_device hpc_device;
 struct hpc_backend;
 struct hpc_kernels;
@@ -197,6 +205,14 @@ int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size
                     hpc_direction way);
 /* Waits for all queues; the first failure in any of them is returned and recorded here. */
 int hpc_device_fence(hpc_device *d);
+
+/* The algorithms that products got by HPC_PRODUCTS_BY_SHAPE or _MEASURED so far, as JSON with the
+ * device and the version of its library. Appends nothing if there are none. */
+int hpc_device_products(hpc_buf *out, hpc_device *d);
+/* Takes those of such a text for programs that are opened later, if the device and the version are
+ * the same; *taken is false otherwise. HPC_E_FORMAT names what is wrong in `source`. */
+int hpc_device_products_set(bool *taken, hpc_device *d, const char *text, size_t bytes,
+                            const char *source);
 
 #ifdef __cplusplus
 }

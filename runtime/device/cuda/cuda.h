@@ -3,7 +3,7 @@
  * hpccoder-cuda.so on the CUDA runtime, and hpccoder-cuda-shim.so, which runs the same kernels on
  * the CPU to test them. Neither calls a function of hpccoder; backend.c and select.c do the rest.
  *
- * Functions return 0, or nonzero with the reason in `why` (HPC_CUDA_TEXT bytes).
+ * Functions return 0, or an hpc_cuda_failure with the reason in `why` (HPC_CUDA_TEXT bytes).
  */
 #ifndef HPC_CUDA_H
 #define HPC_CUDA_H
@@ -14,7 +14,12 @@
 extern "C" {
 #endif
 
-enum { HPC_CUDA_VERSION = 2, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_VERSION = 3, HPC_CUDA_TEXT = 256 };
+typedef enum hpc_cuda_failure {
+    HPC_CUDA_FAILED = 1,
+    HPC_CUDA_NO_MEMORY, /* of the device */
+    HPC_CUDA_LOST       /* nothing runs on the device any more */
+} hpc_cuda_failure;
 enum { HPC_CUDA_HEAD_MOST = 256 }; /* elements of a head of attention */
 
 struct hpc_cuda_library;
@@ -27,6 +32,9 @@ typedef struct hpc_cuda_stream {
     hpc_origin at;        /* of the launch, noted by kernels that find a fault */
     const int32_t *guard; /* device scalar: kernels do nothing where it is 0; NULL: none */
     char *why;
+    const void *device; /* of backend.c */
+    int products;       /* hpc_products: how algorithms of products are chosen */
+    bool choosing;      /* launchers choose the algorithms of their products, and launch nothing */
 } hpc_cuda_stream;
 
 /* Enqueues the kernels of an op; args are its arguments of kernel.h. */
@@ -51,7 +59,16 @@ typedef struct hpc_cuda_about {
     size_t memory_bytes;   /* of the device, or 0 */
     char name[64];         /* as its vendor calls it */
     int driver;            /* CUDA version that the driver supports, as 13000 */
+    char products[64];     /* "cuBLASLt 13.0.2", or why products have our own kernels */
 } hpc_cuda_about;
+
+/* The algorithm of the products of one shape (lt.cuh). */
+enum { HPC_CUDA_SHAPE = 10, HPC_CUDA_ALGORITHM = 8 };
+typedef struct hpc_cuda_choice {
+    int64_t shape[HPC_CUDA_SHAPE]; /* m, n, k, batch and the form of operands */
+    uint64_t algorithm[HPC_CUDA_ALGORITHM];
+    int64_t workspace_bytes, ns; /* ns: as measured, or 0 */
+} hpc_cuda_choice;
 
 typedef struct hpc_cuda_library {
     int version;
@@ -74,6 +91,13 @@ typedef struct hpc_cuda_library {
     /* Waits for all queues, recycles events and returns the fault that kernels noted. */
     int (*fence)(void *self, hpc_fault *fault, char *why);
     void *(*stream)(void *self, int queue); /* cudaStream_t */
+    /* Algorithms of products per shape: those chosen so far, at most `most`; and those of a record
+     * with the same `products` and `name` of hpc_cuda_about. */
+    int64_t (*choices)(void *self, hpc_cuda_choice *out, int64_t most);
+    int (*choose)(void *self, const hpc_cuda_choice *choice, int64_t n, char *why);
+    /* Opens the library of products, without a device; text (64 bytes): its name and version, or
+     * what is missing. */
+    int (*find_products)(char *text);
     hpc_cuda_launchers launch;
 } hpc_cuda_library;
 

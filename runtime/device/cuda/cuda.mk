@@ -16,7 +16,7 @@ COMPILE_SHIM = $(COMPILE_CXX) -DHPC_SIMT_SHIM=1 -ffp-contract=off -fno-exception
 COMPILE_GPU = $(NVCC) -std=c++17 -O3 -DHPC_SIMT_SHIM=0 -I. -I$(B) -Xcompiler -fPIC,-fvisibility=hidden,-Wall \
     $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
     -gencode arch=compute_$(firstword $(CUDA_ARCHS)),code=compute_$(firstword $(CUDA_ARCHS))
-OBJ_shim := $(patsubst %.cu,$(B)/%.shim.o,$(filter-out %/driver.cu,$(SRC_kernel))) $(patsubst %.cc,$(B)/%.shim.o,$(SRC_shim))
+OBJ_shim := $(patsubst %.cu,$(B)/%.shim.o,$(filter-out %/driver.cu %/lt_open.cu,$(SRC_kernel))) $(patsubst %.cc,$(B)/%.shim.o,$(SRC_shim))
 $(OBJ_shim): CFLAGS_asan += $(KFLAGS_asan)
 OBJ_gpu  := $(patsubst %.cu,$(B)/%.gpu.o,$(SRC_kernel))
 
@@ -36,7 +36,7 @@ $(CUDA_SHIM): $(OBJ_shim)
 	$(call say,LINK)
 	$(Q)$(CXX) $(CFLAGS_$(VARIANT)) -shared $^ -o $@
 LINK_GPU = $(CXX) -shared
-LIB_GPU  = -L$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl
+LIB_GPU  = -L$(CUDA_HOME_FOUND)/lib64 -Wl,-rpath,$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl
 $(B)/hpccoder-cuda.so: $(OBJ_gpu)
 	$(call say,LINK)
 	$(Q)$(LINK_GPU) $^ $(LIB_GPU) -o $@

@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <vector>
 
+#include "runtime/device/cuda/lt.cuh"
+#include "runtime/device/cuda/lt_open.cuh"
 #include "runtime/device/cuda/simt.cuh"
 #include "runtime/device/cuda/table.cuh"
+
+extern "C" const hpc_cuda_library hpc_cuda_library_table;
 
 namespace {
 
@@ -17,13 +21,38 @@ struct device {
     std::vector<cudaEvent_t> event; /* used since the last fence, then spare ones */
     int event_n;
     hpc_fault *fault, *host_fault; /* of the device; pinned */
+    hpc_lt_api api;
+    hpc_lt *lt; /* NULL: no cuBLASLt */
 };
+
+/* After the errors of the last group every call on the device fails. */
+hpc_cuda_failure kind_of(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorMemoryAllocation: return HPC_CUDA_NO_MEMORY;
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNoDevice:
+    case cudaErrorUnknown: return HPC_CUDA_LOST;
+    default: return HPC_CUDA_FAILED;
+    }
+}
 
 int failed(char *why, const char *what, cudaError_t error)
 {
     snprintf(why, HPC_CUDA_TEXT, "%s: %s", what, cudaGetErrorString(error));
     (void)cudaGetLastError();
-    return 1;
+    return kind_of(error);
 }
 
 #define CHECK(call, what)                                                                          \
@@ -66,6 +95,7 @@ int check_architecture(const cudaDeviceProp *p, char *why)
 void close_device(void *self)
 {
     device *d = (device *)self;
+    hpc_lt_close(d->lt, &hpc_cuda_library_table, self);
     for (cudaStream_t s : d->stream)
         if (s) (void)cudaStreamDestroy(s);
     for (cudaEvent_t e : d->event) (void)cudaEventDestroy(e);
@@ -94,7 +124,16 @@ int describe_device(hpc_cuda_about *about, int number, const char *, char *why)
     snprintf(about->name, sizeof about->name, "%s", p.name);
     about->memory_bytes = p.totalGlobalMem;
     (void)cudaDriverGetVersion(&about->driver);
+    hpc_lt_api api;
+    (void)hpc_lt_load(&api, about->products);
     return 0;
+}
+
+/* Without cuBLASLt our own kernels multiply. */
+int open_products(device *d, hpc_cuda_about *about, char *why)
+{
+    if (hpc_lt_load(&d->api, about->products) != 0) return 0;
+    return hpc_lt_open(&d->lt, &d->api, d->stream[HPC_COMPUTE], why);
 }
 
 int open_device(void **self, int number, const char *isa, hpc_cuda_about *about, char *why)
@@ -104,7 +143,7 @@ int open_device(void **self, int number, const char *isa, hpc_cuda_about *about,
     device *d = new (std::nothrow) device();
     if (!d) return failed(why, "opening a GPU", cudaErrorMemoryAllocation);
     d->number = number;
-    if (prepare(d, why) != 0) {
+    if (prepare(d, why) != 0 || open_products(d, about, why) != 0) {
         close_device(d);
         return 1;
     }
@@ -200,7 +239,35 @@ void *stream_of(void *self, int queue)
     return ((device *)self)->stream[queue];
 }
 
+int64_t list_choices(void *self, hpc_cuda_choice *out, int64_t most)
+{
+    const hpc_lt *lt = hpc_cuda_lt(self);
+    return lt ? hpc_lt_choices(lt, out, most) : 0;
+}
+
+int take_choices(void *self, const hpc_cuda_choice *choice, int64_t n, char *why)
+{
+    hpc_lt *lt = hpc_cuda_lt(self);
+    if (!lt || hpc_lt_choose(lt, choice, n) == 0) return 0;
+    snprintf(why, HPC_CUDA_TEXT, "the record of products is damaged");
+    return 1;
+}
+
+int find_products(char *text)
+{
+    hpc_lt_api api;
+    if (hpc_lt_load(&api, text) != 0) return 1;
+    if (hpc_lt_accepts(&api)) return 0;
+    snprintf(text, HPC_LT_TEXT, "cuBLASLt rejects a descriptor");
+    return 1;
+}
+
 } // namespace
+
+hpc_lt *hpc_cuda_lt(void *self)
+{
+    return ((device *)self)->lt;
+}
 
 simt_gate hpc_cuda_gate(const hpc_cuda_stream *s)
 {
@@ -210,7 +277,7 @@ simt_gate hpc_cuda_gate(const hpc_cuda_stream *s)
 int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape shape, void **args)
 {
     char *why = s->why;
-    if (shape.blocks == 0 || shape.blocks_y == 0) return 0;
+    if (shape.blocks == 0 || shape.blocks_y == 0 || s->choosing) return 0;
     const int shared_default = 48 << 10;
     if (shape.shared_bytes > shared_default)
         CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -224,7 +291,7 @@ int hpc_cuda_enqueue(const hpc_cuda_stream *s, const void *kernel, simt_shape sh
 }
 
 extern "C" __attribute__((visibility("default"))) const hpc_cuda_library hpc_cuda_library_table = {
-    HPC_CUDA_VERSION, describe_device,   open_device,  close_device, alloc_memory,
-    release_memory,   copy_memory,       record_event, wait_event,   sync_event,
-    elapsed_time,     fill_memory,       alloc_host,   release_host, fence_queues,
-    stream_of,        HPC_CUDA_LAUNCHERS};
+    HPC_CUDA_VERSION, describe_device, open_device,  close_device,  alloc_memory,
+    release_memory,   copy_memory,     record_event, wait_event,    sync_event,
+    elapsed_time,     fill_memory,     alloc_host,   release_host,  fence_queues,
+    stream_of,        list_choices,    take_choices, find_products, HPC_CUDA_LAUNCHERS};

@@ -54,6 +54,13 @@ typedef struct hpc_backend {
     /* Can `o` be opened? Fails as `open` would, without starting the device. NULL: always. A
      * backend that has it is in a shared object, which o->library may name. */
     int (*check)(const hpc_device_options *o);
+    /* Chooses the algorithms of the products of a plan that `multiplies`, before its first launch.
+     * args have addresses, which are not accessed. NULL: there is nothing to choose. */
+    int (*prepare)(hpc_device *d, const hpc_plan *p, const hpc_signature *s, const void *args,
+                   void *workspace);
+    /* hpc_device_products and hpc_device_products_set; NULL: there are none. */
+    int (*products)(hpc_buf *out, hpc_device *d);
+    int (*products_set)(bool *taken, hpc_device *d, const hpc_json *record);
 } hpc_backend;
 
 /* The first member of every backend's device. */

@@ -102,6 +102,7 @@ struct hpc_exec {
     int32_t exchange_counts[HPC_EXPERTS_MOST];
     hpc_link **issuing; /* links of transfers with a stream, each once */
     int issuing_n;
+    void **registered; /* [issuing_n * HPC_SPACE_N]: handles of arenas */
     hpc_event *event;
     int64_t event_n, event_cap;
     int64_t exposed_ns, idle_ns[HPC_PHASE_N];
@@ -163,6 +164,9 @@ int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_
 
 /* Before an event is recorded: what links hold back is issued. */
 int hpc_transfers_flush(hpc_exec *e);
+/* Arenas that links registered: after they are allocated, and before they are freed. */
+int hpc_transfers_register(hpc_exec *e);
+void hpc_transfers_deregister(hpc_exec *e);
 /* Waits for the transfers in streams, which would make a fence hang if a rank has failed. */
 int hpc_transfers_fence(hpc_exec *e);
 
