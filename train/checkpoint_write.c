@@ -1,6 +1,6 @@
 /*
  * checkpoint_write.c: saves in the background: copies what a rank owns, on devices with queues
- * while steps go on, writes the copy in a thread, and writes index and record once every rank's
+ * during later steps, writes the copy in a thread, and writes index and record once every rank's
  * data is on disk. The record makes a checkpoint valid.
  *
  * The thread uses neither the trainer nor a link; ranks communicate in poll.
@@ -116,7 +116,7 @@ static int copy_value(hpc_saving *s, hpc_value v, int64_t i, const checkpoint_pa
     uint8_t *to = first ? s->data + s->from[i] : NULL;
     const bool whole = first && s->list[i].bytes == bytes;
     if (whole && trainer_dense_of(s->t, v) < 0)
-        return hpc_exec_beside_fetch(s->t->exec, v, to, bytes);
+        return hpc_exec_snapshot_fetch(s->t->exec, v, to, bytes);
     if (whole) return trainer_get_tile(to, s->t, v);
     int rc = HPC_OK;
     TRY(hpc_grow(&r->data, &r->cap, (int64_t)bytes, 1));
@@ -175,7 +175,7 @@ static int copy_state(hpc_saving *s)
     int64_t k = 0, i = 0;
     int rc = HPC_OK;
     TRY(take_memory(s));
-    TRY(hpc_exec_beside_begin(s->t->exec));
+    TRY(hpc_exec_snapshot_begin(s->t->exec));
     s->t->copy->reading = true;
     for (hpc_value v = 0; v < s->t->p->value_n; v++) {
         bool mine = k < s->part_n && s->part[k].tensor == v;
@@ -322,7 +322,7 @@ static int start_thread(hpc_saving *s)
     return HPC_OK;
 }
 
-/* The thread writes the copy as soon as it is there: after a fence, which `wait` makes. */
+/* The thread writes the copy once it is complete: after a fence, which `wait` makes. */
 static int write_copy(hpc_saving *s, bool wait)
 {
     int rc = HPC_OK;

@@ -6,11 +6,11 @@
 
 #include "train/run.h"
 
-/* A copy of state in host memory that the device's queues fill while steps go on. */
+/* A copy of state in host memory that the device's queues fill during later steps. */
 typedef struct trainer_copy {
     void *data; /* of hpc_device_host_alloc, kept for the next checkpoint */
     size_t bytes;
-    bool reading; /* a step must not write state before hpc_exec_beside_end */
+    bool reading; /* a step must not write state before hpc_exec_snapshot_end */
 } trainer_copy;
 
 struct hpc_trainer {
@@ -73,9 +73,6 @@ void run_prune_tell(hpc_checkpoint *c, const run_prune *p);
 /* The data and the trainers of all ranks are the same (run_same.c). */
 int run_same_data(const hpc_loader *data, const hpc_loader *validation, hpc_grid *grid);
 int run_same_trainer(const hpc_trainer *t);
-
-/* Before state is written: what a checkpoint still reads of it comes first (trainer_step.c). */
-int trainer_end_copy(const hpc_trainer *t);
 
 /* Checks that options are consistent and suit the model's head (trainer_check.c). */
 int trainer_check(const hpc_trainer_options *o);

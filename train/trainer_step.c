@@ -264,11 +264,12 @@ out:
     return rc;
 }
 
-int trainer_end_copy(const hpc_trainer *t)
+/* What a checkpoint still reads of the state comes before it is written. */
+static int end_copy(const hpc_trainer *t)
 {
     if (!t->copy->reading) return HPC_OK;
     t->copy->reading = false;
-    return hpc_exec_beside_end(t->exec);
+    return hpc_exec_snapshot_end(t->exec);
 }
 
 bool hpc_trainer_is_whole(const hpc_trainer *t)
@@ -280,7 +281,7 @@ bool hpc_trainer_is_whole(const hpc_trainer *t)
 static int begin_update(hpc_trainer *t)
 {
     t->torn = true;
-    return trainer_end_copy(t);
+    return end_copy(t);
 }
 
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)

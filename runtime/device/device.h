@@ -207,7 +207,7 @@ int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size
 int hpc_device_fence(hpc_device *d);
 
 /* The algorithms that products got by HPC_PRODUCTS_BY_SHAPE or _MEASURED so far, as JSON with the
- * device and the version of its library. Appends nothing if there are none. */
+ * device and the version of its library. Appends nothing if no product has one. */
 int hpc_device_products(hpc_buf *out, hpc_device *d);
 /* Takes those of such a text for programs that are opened later, if the device and the version are
  * the same; *taken is false otherwise. HPC_E_FORMAT names what is wrong in `source`. */

@@ -1,7 +1,7 @@
 /*
  * train.c: training runs on the shim: the algorithms of products are recorded and used again, a
  * lack of memory ends a run with a checkpoint from which it resumes to the same bits, and a lost
- * device ends it with an error that leaves the checkpoints as they are.
+ * device ends it with an error and leaves its checkpoints unchanged.
  */
 /* tsan: left out, it knows nothing of the stacks of the shim. */
 #include "tests/support/command.h"

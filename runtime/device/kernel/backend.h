@@ -58,7 +58,7 @@ typedef struct hpc_backend {
      * args have addresses, which are not accessed. NULL: there is nothing to choose. */
     int (*prepare)(hpc_device *d, const hpc_plan *p, const hpc_signature *s, const void *args,
                    void *workspace);
-    /* hpc_device_products and hpc_device_products_set; NULL: there are none. */
+    /* hpc_device_products and hpc_device_products_set; NULL: products have one algorithm. */
     int (*products)(hpc_buf *out, hpc_device *d);
     int (*products_set)(bool *taken, hpc_device *d, const hpc_json *record);
 } hpc_backend;

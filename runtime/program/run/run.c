@@ -176,7 +176,7 @@ int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     return rc < 0 ? rc : fetch(e, slot, v, data, bytes);
 }
 
-int hpc_exec_beside_begin(hpc_exec *e)
+int hpc_exec_snapshot_begin(hpc_exec *e)
 {
     int rc = HPC_OK;
     if (e->host) return HPC_OK;
@@ -186,7 +186,7 @@ out:
     return rc;
 }
 
-int hpc_exec_beside_fetch(hpc_exec *e, hpc_value v, void *data, size_t bytes)
+int hpc_exec_snapshot_fetch(hpc_exec *e, hpc_value v, void *data, size_t bytes)
 {
     int rc = HPC_OK;
     TRY(check_value(e, 0, v, bytes));
@@ -197,7 +197,7 @@ out:
     return rc;
 }
 
-int hpc_exec_beside_end(hpc_exec *e)
+int hpc_exec_snapshot_end(hpc_exec *e)
 {
     int rc = HPC_OK;
     if (e->host) return HPC_OK;
