@@ -62,7 +62,8 @@ static void pick(hpc_program *p, const values *in, hpc_dtype d)
 static void spread(hpc_program *p, const values *in, hpc_dtype d)
 {
     (void)d;
-    hpc_value x = real(p, "x", test_type(HPC_F32, 4)), like = real(p, "l", test_type(HPC_F32, 3, 4));
+    hpc_value x = real(p, "x", test_type(HPC_F32, 4)),
+              like = real(p, "l", test_type(HPC_F32, 3, 4));
     hpc_program_keep(p, hpc_spread(p, HPC_NEW, x, in->v[0], like));
 }
 

@@ -52,6 +52,7 @@ out:
 static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc_backend *backend,
                         const char *name, const char *package)
 {
+    hpc_cuda_settings s;
     int rc = HPC_OK;
     cuda_device *c = hpc_alloc(1, sizeof *c);
     if (!c) return HPC_E_NOMEM;
@@ -61,8 +62,11 @@ static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc
         (hpc_device_info){.backend = backend->name, .threads = 1, .activations = HPC_BF16};
     hpc_barrier_init(&c->alone, 1);
     TRY(find_library(&c->library, o->library, name, package));
-    if (c->library->open(&c->self, o->index, o->isa, &c->about, c->why) != 0)
+    if (hpc_cuda_settings_read(&s, o->isa, backend == &hpc_backend_cuda_shim, c->why) != 0)
         TRY(failed(c, HPC_E_UNSUPPORTED));
+    if (c->library->open(&c->self, o->index, &s, &c->about, c->why) != 0)
+        TRY(failed(c, HPC_E_UNSUPPORTED));
+    c->base.info.graphs = s.graphs;
     c->base.info.isa = c->about.architecture;
     c->base.info.memory_bytes = c->about.memory_bytes;
     *out = &c->base;
@@ -76,10 +80,13 @@ static int describe(hpc_cuda_about *about, const hpc_device_options *o, const ch
                     const char *package)
 {
     const hpc_cuda_library *library;
+    const bool shim = o->backend && strcmp(o->backend, hpc_backend_cuda_shim.name) == 0;
+    hpc_cuda_settings s;
     char why[HPC_CUDA_TEXT] = "";
     int rc;
     TRY(find_library(&library, o->library, name, package));
-    if (library->describe(about, o->index, o->isa, why) != 0)
+    if (hpc_cuda_settings_read(&s, o->isa, shim, why) != 0 ||
+        library->describe(about, o->index, &s, why) != 0)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s", why));
 out:
     return rc;
@@ -140,13 +147,26 @@ static int cuda_list(hpc_device_entry *out, int most)
 /* ---- memory and queues --------------------------------------------------------------------------
  */
 
-static int cuda_alloc(void **out, hpc_device *d, size_t bytes)
+static size_t cuda_available(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
-    if (c->library->alloc(c->self, out, bytes, c->why) == 0) return HPC_OK;
+    size_t bytes = 0;
+    return c->library->available(c->self, &bytes, c->why) == 0 ? bytes : 0;
+}
+
+static int cuda_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    const double mib = 0x1p20;
+    cuda_device *c = cuda_of(d);
+    const int rc = c->library->alloc(c->self, out, bytes, c->why);
+    if (rc != HPC_CUDA_FULL) return rc == 0 ? HPC_OK : failed(c, HPC_E_FAULT);
+    const size_t all = c->about.memory_bytes, here = d->info.alloc_bytes,
+                 rest = here + cuda_available(d);
     return hpc_fail(HPC_E_NOMEM,
-                    "%s: no memory for %zu bytes; %zu are allocated here, the device has %zu",
-                    d->info.backend, bytes, d->info.alloc_bytes, c->about.memory_bytes);
+                    "%s: no memory for %.1f MiB: of the device's %.1f MiB, this program holds "
+                    "%.1f MiB and others hold %.1f MiB",
+                    d->info.backend, (double)bytes / mib, (double)all / mib, (double)here / mib,
+                    all > rest ? (double)(all - rest) / mib : 0);
 }
 
 static void cuda_release(hpc_device *d, void *p)
@@ -253,6 +273,37 @@ out:
     return rc < 0 ? hpc_error_where("%s #%d %s", at.segment, at.insn, s->name) : rc;
 }
 
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+static int cuda_capture(hpc_device *d)
+{
+    cuda_device *c = cuda_of(d);
+    return c->library->capture(c->self, c->why) == 0 ? HPC_OK : failed(c, HPC_E_FAULT);
+}
+
+static int cuda_branch(hpc_device *d, const int32_t *guard)
+{
+    cuda_device *c = cuda_of(d);
+    return c->library->branch(c->self, guard, c->why) == 0 ? HPC_OK : failed(c, HPC_E_FAULT);
+}
+
+static int cuda_captured(hpc_device *d, void **graph)
+{
+    cuda_device *c = cuda_of(d);
+    return c->library->captured(c->self, graph, c->why) == 0 ? HPC_OK : failed(c, HPC_E_FAULT);
+}
+
+static int cuda_replay(hpc_device *d, void *graph)
+{
+    cuda_device *c = cuda_of(d);
+    return c->library->replay(c->self, graph, c->why) == 0 ? HPC_OK : failed(c, HPC_E_FAULT);
+}
+
+static void cuda_discard(hpc_device *d, void *graph)
+{
+    cuda_of(d)->library->discard(cuda_of(d)->self, graph);
+}
+
 static int cuda_fence(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
@@ -283,6 +334,12 @@ const hpc_backend hpc_backend_cuda = {
     .stream = cuda_stream,
     .list = cuda_list,
     .check = cuda_check,
+    .available = cuda_available,
+    .capture = cuda_capture,
+    .branch = cuda_branch,
+    .captured = cuda_captured,
+    .replay = cuda_replay,
+    .discard = cuda_discard,
 };
 
 const hpc_backend hpc_backend_cuda_shim = {
@@ -304,4 +361,10 @@ const hpc_backend hpc_backend_cuda_shim = {
     .host_release = cuda_host_release,
     .layout = cuda_layout,
     .check = shim_check,
+    .available = cuda_available,
+    .capture = cuda_capture,
+    .branch = cuda_branch,
+    .captured = cuda_captured,
+    .replay = cuda_replay,
+    .discard = cuda_discard,
 };
