@@ -39,7 +39,7 @@ cuda-shim | mock)
     tests='cuda/device cuda/graphs'
     copy=4,64 product=16,16,16 step='--hidden 16 --layers 1 --heads 2 --kv-heads 1 --ffn 32 --vocab 32
         --sequences 1 --length 8 --steps 3'
-    decode='--shape 5m --weights bf16 --prompt 2 --tokens 3 --turns 1' torch='--shape 5m --hidden 32 --layers 1 --steps 1 --turns 1'
+    decode='--shape 5m --weights q8_0 --prompt 1 --tokens 1 --turns 1' torch='--shape 5m --hidden 32 --layers 1 --steps 1 --turns 1'
     table='norm glu' shapes='--shape 4,64'
     ;;
 *) usage ;;

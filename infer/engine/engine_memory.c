@@ -70,13 +70,17 @@ static double fitting(const needs *n, double weights)
 
 static void print_fitting(char *out, size_t size, const needs *n)
 {
-    const double now = fitting(n, n->weights), then = fitting(n, n->smaller);
+    const double now = fitting(n, n->weights), all = fitting(n, n->smaller),
+                 then = all < n->tokens ? all : n->tokens;
     const int at = snprintf(out, size, "; %.1f MiB are available, where ", n->available / 0x1p20);
-    if (now > 0)
+    if (now > 0 && then > now)
+        snprintf(out + at, size - (size_t)at,
+                 "a cache of %.0f tokens fits, or one of %.0f with --weights q4_K", now, then);
+    else if (now > 0)
         snprintf(out + at, size - (size_t)at, "a cache of %.0f tokens fits", now);
     else if (then > 0)
         snprintf(out + at, size - (size_t)at, "--weights q4_K with a cache of %.0f tokens fits",
-                 then < n->tokens ? then : n->tokens);
+                 then);
     else
         snprintf(out + at, size - (size_t)at, "not even --weights q4_K fits");
 }
@@ -86,7 +90,7 @@ int engine_memory_explain(const engine_model *m, int rc)
     const double mib = 0x1p20;
     needs n;
     hpc_error failed = *hpc_error_get();
-    char choice[96] = "", fits[128] = "";
+    char choice[96] = "", fits[160] = "";
 
     if (rc != HPC_E_NOMEM || !m->p || m->packed) return rc;
     hpc_error_clear();

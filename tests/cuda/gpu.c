@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/command.h"
@@ -57,7 +58,7 @@ static void rehearse(void **state, const char *device)
 static void benchmarks_run_at_tiny_shapes(void **state)
 {
     rehearse(state, "mock");
-    rehearse(state, "cuda-shim");
+    if (getenv("HPC_TEST_LONG")) rehearse(state, "cuda-shim");
 }
 
 static void tests_run_or_state_what_is_missing(void **state)

@@ -78,6 +78,8 @@ static void sizes_that_fit_are_named(void **state)
     o.cache_tokens += 2 * HPC_ENGINE_PAGE;
     test_fails(open_engine(&o), HPC_E_NOMEM, "a cache of ");
     o.isa = "memory=3000000";
+    test_fails(open_engine(&o), HPC_E_NOMEM, "tokens fits, or one of ");
+    o.isa = "memory=2500000";
     test_fails(open_engine(&o), HPC_E_NOMEM,
                "MiB are available, where --weights q4_K with a cache");
     o.isa = "memory=1000000";
