@@ -1,6 +1,6 @@
 /*
- * engine_memory.c: the message for a model that the memory of a device is too small for: what it
- * needs, and which weights and how long a cache would fit.
+ * engine_memory.c: the message for a model that does not fit into a device's memory: its sizes, and
+ * the weights and the length of a cache that fit.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ out:
     return rc;
 }
 
-/* Tokens of a cache that fits beside weights of so many bytes, in whole pages. */
+/* Tokens of a cache that fits with weights of so many bytes, in whole pages. */
 static double fitting(const needs *n, double weights)
 {
     const double page = ENGINE_PAGE * n->cache / n->tokens;

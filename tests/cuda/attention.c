@@ -23,7 +23,7 @@ typedef struct batch {
     int32_t start[3], len[2], rows;
 } batch;
 
-/* A token of a long text beside one of a short text, or beside many: then no keys are split. */
+/* A token of a long text with one of a short text, or with many: then no keys are split. */
 static const batch few = {{0, 1, 2}, {LONG, SHORT}, 2}, many = {{0, 1, 67}, {LONG, SHORT}, 67};
 
 static void attend(double *o, hpc_device *d, const batch *b, hpc_dtype type, int64_t window)

@@ -1,7 +1,7 @@
 /*
  * device.c: opening the backend cuda: without a driver or a GPU, the error names the missing part;
- * with one, memory, copies and fills work. The shim rejects unknown schedules; what its driver is
- * set to answer shows the message of each driver, device and size of memory.
+ * with one, memory, copies and fills work. The shim rejects unknown schedules. The answers of its
+ * driver are set to show the message of each unusable driver and device, and of a small memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
