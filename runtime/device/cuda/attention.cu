@@ -13,7 +13,8 @@ namespace {
 
 enum { KEYS = ATTEND_ROWS, EACH = ATTEND_EACH };
 
-struct attention {
+/* PARTS: the keys of a sequence may be several parts. */
+template <bool PARTS> struct attention_body {
     typedef attend_args args;
     enum { threads = ATTEND_THREADS };
 
@@ -94,8 +95,9 @@ struct attention {
         attend_tile tile;
         const hpc_attention_args &a = g.a;
         const attend_shape s = attend_shape_of(a.q, a.k);
-        const int head = t.block_y() / g.parts, mine_part = t.block_y() % g.parts;
-        const bool splits = attend_splits(g);
+        const int parts = PARTS ? g.parts : 1;
+        const int head = t.block_y() / parts, mine_part = t.block_y() % parts;
+        const bool splits = PARTS && attend_splits(g);
         if (!splits && mine_part > 0) return;
         if (!attend_find(t, &tile, a.start, live_extent(a.q, 0, 0), s.group, ATTEND_ROWS)) return;
         attend_set_keys(t, &tile, a);
@@ -118,7 +120,7 @@ struct attention {
             attend_load(t, v, a.v, s.dim, attend_key_rows{t, a, s, tile, first, head});
             t.sync();
             attend_dots(score, q.from(row * attend_pitch(s.dim)), k, s.dim, part);
-            if (first > all.lo && g.parts > 1 && first % g.length == 0) {
+            if (PARTS && first > all.lo && first % g.length == 0) {
                 fold(t, g, &total, &mine, at, s.dim);
                 mine = {-INFINITY, 0, {0}};
             }
@@ -129,10 +131,13 @@ struct attention {
             attend_add(mine.o, weight.from(row * ATTEND_PITCH), 1, v, s.dim, part);
         }
         if (splits) return store(t, g, mine, at, s.dim, mine_part);
-        if (total.sum != 0) fold(t, g, &total, &mine, at, s.dim);
+        if (PARTS && total.sum != 0) fold(t, g, &total, &mine, at, s.dim);
         finish(t, a, at, part, s.dim, mine);
     }
 };
+
+struct attention : attention_body<false> {};
+struct attention_parts : attention_body<true> {};
 
 } // namespace
 
@@ -143,6 +148,7 @@ int hpc_cuda_attention(const hpc_cuda_stream *s, const void *args, void *workspa
     const int64_t n = attend_tiles(g.a.q.extent[0], g.a.start.extent[0], shape.group, ATTEND_ROWS);
     const simt_shape blocks = {n, shape.key_heads * g.parts, attention::threads,
                                attend_bytes(3, 1, shape.dim), false};
-    if (simt_launch<attention>(s, blocks, g) != 0) return 1;
+    if (g.parts == 1) return simt_launch<attention>(s, blocks, g);
+    if (simt_launch<attention_parts>(s, blocks, g) != 0) return 1;
     return attend_launch_combine<0>(s, g);
 }

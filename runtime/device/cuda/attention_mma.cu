@@ -13,7 +13,8 @@ namespace {
 
 constexpr float LOG2E = 1.44269504f;
 
-template <int D> struct attention_mma {
+/* PARTS: the keys of a sequence may be several parts. */
+template <int D, bool PARTS> struct attention_body {
     typedef attend_args args;
     enum {
         threads = MMA_THREADS,
@@ -21,6 +22,8 @@ template <int D> struct attention_mma {
         COLUMNS = KEYS / 8,
         SHARED = (MMA_ROWS + 4 * KEYS) * D * 2
     };
+
+    static SIMT_DEVICE int parts_of(const args &g) { return PARTS ? g.parts : 1; }
 
     struct state { /* two rows of this lane; maxima and exponents are of 2 */
         float most[2], sum[2], o[D / 8][4];
@@ -129,7 +132,7 @@ template <int D> struct attention_mma {
                                  const attend_tile &tile, int first, int turn)
     {
         const hpc_attention_args &a = g.a;
-        const attend_key_rows rows = {t, a, s, tile, first, t.block_y() / g.parts};
+        const attend_key_rows rows = {t, a, s, tile, first, t.block_y() / parts_of(g)};
         mma_load<D>(t, buffer(t, turn), a.k, KEYS, s.dim, rows);
         mma_load<D>(t, buffer(t, 2 + turn), a.v, KEYS, s.dim, rows);
         t.copy_commit();
@@ -141,7 +144,7 @@ template <int D> struct attention_mma {
                                    attend_sum total[2])
     {
         const int up = t.warp() * MMA_WARP_ROWS, row = up + t.lane() / 4;
-        const int head = t.block_y() / g.parts;
+        const int head = t.block_y() / parts_of(g);
         const simt_shared<uint16_t> q = t.shared<uint16_t>(0, MMA_ROWS * D);
         const attend_span sees[2] = {attend_row_span(g.a.attr, s, tile, row),
                                      attend_row_span(g.a.attr, s, tile, row + 8)};
@@ -153,7 +156,7 @@ template <int D> struct attention_mma {
             t.sync();
             if (first + KEYS < all.hi) load(t, g, s, tile, first + KEYS, turn ^ 1);
             mma_rows<D, COLUMNS>(t, score, q, up, buffer(t, turn), s.dim);
-            if (first > all.lo && g.parts > 1 && first % g.length == 0) {
+            if (PARTS && first > all.lo && first % g.length == 0) {
                 for (int half = 0; half < 2; half++)
                     fold(t, g, &total[half], mine, half,
                          attend_query(s, tile, row + half * 8, head), s.dim);
@@ -173,8 +176,8 @@ template <int D> struct attention_mma {
         attend_tile tile;
         const hpc_attention_args &a = g.a;
         const attend_shape s = attend_shape_of(a.q, a.k);
-        const int head = t.block_y() / g.parts, part = t.block_y() % g.parts;
-        const bool splits = attend_splits(g);
+        const int head = t.block_y() / parts_of(g), part = t.block_y() % parts_of(g);
+        const bool splits = PARTS && attend_splits(g);
         if (!splits && part > 0) return;
         if (!attend_find(t, &tile, a.start, live_extent(a.q, 0, 0), s.group, MMA_ROWS)) return;
         attend_set_keys(t, &tile, a);
@@ -194,10 +197,15 @@ template <int D> struct attention_mma {
                 store(t, g, mine, half, at, s.dim, part);
                 continue;
             }
-            if (total[half].sum != 0) fold(t, g, &total[half], &mine, half, at, s.dim);
+            if (PARTS && total[half].sum != 0) fold(t, g, &total[half], &mine, half, at, s.dim);
             finish(t, a, at, half, s.dim, mine);
         }
     }
+};
+
+template <int D> struct attention_mma : attention_body<D, false> {
+};
+template <int D> struct attention_mma_parts : attention_body<D, true> {
 };
 
 template <int D> int launch(const hpc_cuda_stream *s, const attend_args &g)
@@ -207,7 +215,8 @@ template <int D> int launch(const hpc_cuda_stream *s, const attend_args &g)
     const int64_t n = attend_tiles(g.a.q.extent[0], g.a.start.extent[0], shape.group, MMA_ROWS);
     const simt_shape blocks = {n, shape.key_heads * g.parts, kernel::threads, kernel::SHARED,
                                false};
-    if (simt_launch<kernel>(s, blocks, g) != 0) return 1;
+    if (g.parts == 1) return simt_launch<kernel>(s, blocks, g);
+    if (simt_launch<attention_mma_parts<D>>(s, blocks, g) != 0) return 1;
     return attend_launch_combine<1>(s, g);
 }
 
