@@ -3,6 +3,7 @@
  * with one, memory, copies and fills work. The shim rejects unknown schedules. The answers of its
  * driver are set to show the message of each unusable driver and device, and of a small memory.
  */
+/* tsan: left out, it knows nothing of the shim's stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
