@@ -10,7 +10,8 @@ SUPPORT := $(if $(SRC_support),$(B)/tests/support.a)
 $(eval $(call archive,tests/support,support))
 WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
         fsync rename ftruncate close fstat mkdir
-WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.gold),-fuse-ld=gold)
+FAST := $(if $(compiler),lld,gold)
+WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.$(FAST)),-fuse-ld=$(FAST))
 # The thread sanitizer of gcc 12 needs a plain address space, where setarch may give one.
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # A test takes ten times as long under the thread sanitizer. A line "/* VARIANT: left out, REASON. */" of its
@@ -44,6 +45,7 @@ check-long: deps-check ## test: the same, with the tests that take longer than t
 	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
 	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
 	@HPC_LINT_DEEP=1 $(MAKE) lint fuzz
+	@$(MAKE) CC=clang all
 fuzz: deps-lint ## test: run each fuzzer (FUZZ_SECONDS=600)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
 asan tsan: deps-check ## test: run the tests under the address or the thread sanitizer

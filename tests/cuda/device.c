@@ -2,6 +2,7 @@
  * device.c: opening the backend cuda: without a driver or a GPU, the error names the missing part;
  * with one, memory, copies and fills work. The shim rejects unknown schedules.
  */
+/* tsan: left out, it knows nothing of the shim's stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
