@@ -34,7 +34,7 @@ static int64_t after_bracket(const directives *d, int64_t k, char open, char clo
     return -1;
 }
 
-/* The opening parenthesis of the call of a name at k; -1: it is no call. */
+/* The opening parenthesis of the call of a name at k; -1: no call. */
 static int64_t call_of(const directives *d, int64_t k)
 {
     k++;
@@ -52,7 +52,7 @@ static bool has_policy(const directives *d, int64_t from, int64_t to)
     return false;
 }
 
-/* The end of the call that begins at token k with a namespace; -1: it is none of these. */
+/* The end of the call that begins at token k with a namespace; -1: another expression. */
 static int64_t end_of_call(const directives *d, int64_t k)
 {
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {

@@ -124,7 +124,7 @@ static bool base_is_private(const walk *w, const place *p)
     return kind_of(w->t, w->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
 }
 
-/* "auto x", which is no reference, unlike "auto &x". */
+/* "auto x" declares an object, "auto &x" a reference. */
 static bool is_auto_value(const program *p, int32_t variable)
 {
     const hpc_tree_node *n = &p->t->node[variable];

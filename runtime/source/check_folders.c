@@ -110,14 +110,15 @@ static void add_header(searching *s, const char *path)
         s->rc = HPC_E_NOMEM;
 }
 
-/* Finds a header that the file at `from` includes: beside it, or in the nearest folder. */
+/* Finds a header that the file at `from` includes: in the folder of that file, or in the nearest
+ * one. */
 static void find_header(searching *s, const char *from, const char *header, size_t n)
 {
-    char path[PATH_MAX], beside[PATH_MAX];
+    char path[PATH_MAX], own[PATH_MAX];
     int64_t best = -1;
-    snprintf(beside, sizeof beside, "%s", from);
-    cut_name(beside);
-    if (is_in(path, beside, header, n)) {
+    snprintf(own, sizeof own, "%s", from);
+    cut_name(own);
+    if (is_in(path, own, header, n)) {
         add_header(s, path);
         return;
     }

@@ -220,6 +220,19 @@ class Counts:
             for k, m in c.most_common():
                 print(f"    {name} {m:4d} {k}")
 
+    def row(self, name):
+        n = sum(self.verdicts.values())
+        found = self.verdicts["parallel"] + self.verdicts["conditional"]
+        lost = self.why["missing headers"] + self.why["does not compile"]
+        return (f"| {name} | {n} | {self.found['proven']} | {self.found['testable']} | {self.found['untestable']} | "
+                f"{self.verdicts['unsafe']} | {self.verdicts['unknown']} | {lost} | {self.alone} | "
+                f"{100 * found / max(n, 1):.1f} % |")
+
+    def add(self, other):
+        for mine, more in ((self.verdicts, other.verdicts), (self.why, other.why), (self.found, other.found)):
+            mine.update(more)
+        self.alone += other.alone
+
 
 def judge(counts, hpccoder, files, flags, show, root):
     r = subprocess.run([hpccoder, "pragma", "-q", "--json"] + files + (["--"] + flags if flags else []),
@@ -237,20 +250,6 @@ def judge(counts, hpccoder, files, flags, show, root):
                 counts.loop(f, loop, text, lines, path, show)
             elif not loop["existing"] and loop["pragma"]:
                 counts.alone += 1
-
-
-    def row(self, name):
-        n = sum(self.verdicts.values())
-        found = self.verdicts["parallel"] + self.verdicts["conditional"]
-        lost = self.why["missing headers"] + self.why["does not compile"]
-        return (f"| {name} | {n} | {self.found['proven']} | {self.found['testable']} | {self.found['untestable']} | "
-                f"{self.verdicts['unsafe']} | {self.verdicts['unknown']} | {lost} | {self.alone} | "
-                f"{100 * found / max(n, 1):.1f} % |")
-
-    def add(self, other):
-        for mine, more in ((self.verdicts, other.verdicts), (self.why, other.why), (self.found, other.found)):
-            mine.update(more)
-        self.alone += other.alone
 
 
 def part(hpccoder, names, folder):
