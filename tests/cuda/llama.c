@@ -111,7 +111,8 @@ static outcome *train(hpc_dtype dtype, const hpc_device_options *where)
     test_ok(hpc_step_emit(&io, p, &c, &o,
                           &(hpc_step_options){.model = {.tokens = T, .sequences = SEQUENCES}}));
     test_ok(hpc_device_open(&d, where));
-    test_ok(hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.poison = 1}));
+    test_ok(hpc_exec_open(&e, p, d, NULL,
+                          &(hpc_exec_options){.poison = 1, .products = HPC_PRODUCTS_MEASURED}));
     write_state(e, p, &io);
     for (int s = 0; s < STEPS; s++) {
         write_batch(e, &io, s);
@@ -142,16 +143,27 @@ static outcome *on_shim(hpc_dtype dtype, const char *schedule)
         dtype, &(hpc_device_options){.backend = "cuda-shim", .isa = schedule, .library = library});
 }
 
-static void f32_agrees_with_the_cpu(void **state)
+static void check_f32(const char *schedule)
 {
-    outcome *cpu = on_cpu(HPC_F32), *shim = on_shim(HPC_F32, "ascending");
-    (void)state;
+    outcome *cpu = on_cpu(HPC_F32), *shim = on_shim(HPC_F32, schedule);
     assert_true(cpu->grads > 0 && cpu->params > 0);
     assert_true(hpc_test_error(shim->loss, cpu->loss, STEPS * T) < 1e-5);
     assert_true(hpc_test_error(shim->grad, cpu->grad, cpu->grads) < 1e-5);
     assert_true(hpc_test_error(shim->param, cpu->param, cpu->params) < 1e-4);
     hpc_free(cpu);
     hpc_free(shim);
+}
+
+static void f32_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    check_f32("ascending");
+}
+
+static void f32_with_products_of_cublaslt_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    check_f32("lt-descending");
 }
 
 /* How much farther from f32 the bf16 of the kernels may be than the CPU's. */
@@ -179,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f32_agrees_with_the_cpu),
+        cmocka_unit_test(f32_with_products_of_cublaslt_agrees_with_the_cpu),
         cmocka_unit_test(bf16_is_as_close_to_f32_as_the_cpus),
     };
     return cmocka_run_group_tests_name("cuda/llama", tests, NULL, NULL);
