@@ -52,6 +52,8 @@ asan tsan: deps-check ## test: run the tests under the address or the thread san
 	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 
 check-gpu: all tests $(if $(CUDA_GPU),$(B)/tests/cuda/primitives-gpu.so) ## test: run the tests of CUDA kernels on this machine's GPU; results in build/release/gpu.json
+	@sh tools/gpu.sh --part check $(B)/gpu.json $(B)
+bench-gpu: all tests $(if $(CUDA_GPU),$(B)/tests/cuda/primitives-gpu.so) ## test: the same, with benchmarks
 	@sh tools/gpu.sh $(B)/gpu.json $(B)
 
-.PHONY: check-gpu tests test check check-long fuzz fuzz-run asan tsan
+.PHONY: check-gpu bench-gpu tests test check check-long fuzz fuzz-run asan tsan

@@ -121,7 +121,8 @@ typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_dir
 
 typedef struct hpc_device_options {
     const char *backend; /* "cpu" (default), "mock"; "cuda" where built. May have ":INDEX" */
-    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
+    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best. cuda,
+                            cuda-shim: settings, as "graphs=off" (cuda/settings.c) */
     int threads;         /* workers; 0: one per core that this process may use */
     int index;           /* of several devices of the backend, from 0 */
     const char *library; /* cuda, cuda-shim: the file of their kernels, which opens them */
@@ -151,6 +152,7 @@ typedef struct hpc_device_info {
     int64_t fence_n;       /* fences so far */
     size_t memory_bytes;   /* of the device in all; 0: unknown */
     hpc_dtype activations; /* type of the activations of inference */
+    bool graphs;           /* commands of repeated runs are recorded once and replayed */
 } hpc_device_info;
 
 /* How a backend stores a weight of inference. */
@@ -192,6 +194,8 @@ typedef struct hpc_device_entry {
 /* The devices of all backends, at most `most`; returns their number. */
 int hpc_device_list(hpc_device_entry *out, int most);
 
+/* Bytes that can be allocated now; 0: unknown. */
+size_t hpc_device_available(hpc_device *d);
 /* Aligned to HPC_ALIGN; content undefined. */
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);
 void hpc_device_free(hpc_device *d, void *p);

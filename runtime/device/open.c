@@ -129,6 +129,11 @@ hpc_pool *hpc_device_pool(const hpc_device *d)
     return d->info.host_memory ? d->pool : NULL;
 }
 
+size_t hpc_device_available(hpc_device *d)
+{
+    return d->backend->available ? d->backend->available(d) : 0;
+}
+
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes)
 {
     int rc = 0;

@@ -119,7 +119,7 @@ static void a_lack_of_memory_ends_a_run_with_its_checkpoint(void **state)
     place p;
     open_place(&p, state);
     p.o.save_every = 0; /* nothing but the failure saves */
-    snprintf(isa, sizeof isa, "ascending,memory=%d",
+    snprintf(isa, sizeof isa, "ascending full-at=%d",
              (int)fences_of_opening(&p) + 2 * STEP_FENCES + 1);
     test_ok(train(&whole, &p, "whole", "ascending"));
     test_fails(train(&part, &p, "part", isa), HPC_E_NOMEM,
@@ -140,7 +140,7 @@ static void a_lost_device_ends_a_run_and_keeps_its_checkpoints(void **state)
     hpc_buf record;
     place p;
     open_place(&p, state);
-    snprintf(isa, sizeof isa, "ascending,lost=%d",
+    snprintf(isa, sizeof isa, "ascending lost-at=%d",
              (int)fences_of_opening(&p) + 3 * STEP_FENCES + 1);
     test_fails(train(&r, &p, "run", isa), HPC_E_IO,
                "cuda-shim: the device is lost: a planted loss; start again (train: with --resume)");

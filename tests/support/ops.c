@@ -497,11 +497,11 @@ static void check_shims(const hpc_test_case *c)
     if (!has_shim(c)) return;
     const bool all = !HPC_TEST_ASAN || getenv("HPC_TEST_LONG");
     const int shims = is_for_lt(c) ? SHIMS : SCHEDULES,
-              skip = all ? 0 : c->bench->shim_n % SCHEDULES;
-    for (int first = 0; first < shims && c->bench->shim[first]; first += SCHEDULES) {
-        check_device(c, c->p, c->bench->shim[first + skip], NULL, one);
-        for (int k = first + 1; k < first + (all ? SCHEDULES : 1); k++) {
-            check_device(c, c->p, c->bench->shim[k], one, x);
+              turn = all ? 0 : c->bench->shim_n % SCHEDULES;
+    for (int group = 0; group < shims && c->bench->shim[group]; group += SCHEDULES) {
+        check_device(c, c->p, c->bench->shim[group + turn], NULL, one);
+        for (int k = 1; k < (all ? SCHEDULES : 1); k++) {
+            check_device(c, c->p, c->bench->shim[group + k], one, x);
             free_results(x, c->wanted_n);
         }
         free_results(one, c->wanted_n);

@@ -40,6 +40,11 @@ static int failed(const cuda_device *c, int failure)
     }
 }
 
+static int outcome(const cuda_device *c, int failure)
+{
+    return failure == 0 ? HPC_OK : failed(c, failure);
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static void cuda_close(hpc_device *d)
@@ -65,6 +70,7 @@ out:
 static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc_backend *backend,
                         const char *name, const char *package)
 {
+    hpc_cuda_settings s;
     int rc = HPC_OK;
     cuda_device *c = hpc_alloc(1, sizeof *c);
     if (!c) return HPC_E_NOMEM;
@@ -74,8 +80,10 @@ static int open_backend(hpc_device **out, const hpc_device_options *o, const hpc
         (hpc_device_info){.backend = backend->name, .threads = 1, .activations = HPC_BF16};
     hpc_barrier_init(&c->alone, 1);
     TRY(find_library(&c->library, o->library, name, package));
-    if (c->library->open(&c->self, o->index, o->isa, &c->about, c->why) != 0)
+    if (hpc_cuda_settings_read(&s, o->isa, backend == &hpc_backend_cuda_shim, c->why) != 0 ||
+        c->library->open(&c->self, o->index, &s, &c->about, c->why) != 0)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: %s", c->base.info.backend, c->why));
+    c->base.info.graphs = s.graphs;
     c->base.info.isa = c->about.architecture;
     c->base.info.memory_bytes = c->about.memory_bytes;
     *out = &c->base;
@@ -89,10 +97,13 @@ static int describe(hpc_cuda_about *about, const hpc_device_options *o, const ch
                     const char *package)
 {
     const hpc_cuda_library *library;
+    const bool shim = o->backend && strcmp(o->backend, hpc_backend_cuda_shim.name) == 0;
+    hpc_cuda_settings s;
     char why[HPC_CUDA_TEXT] = "";
     int rc;
     TRY(find_library(&library, o->library, name, package));
-    if (library->describe(about, o->index, o->isa, why) != 0)
+    if (hpc_cuda_settings_read(&s, o->isa, shim, why) != 0 ||
+        library->describe(about, o->index, &s, why) != 0)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s", why));
 out:
     return rc;
@@ -153,13 +164,26 @@ static int cuda_list(hpc_device_entry *out, int most)
 /* ---- memory and queues --------------------------------------------------------------------------
  */
 
-static int cuda_alloc(void **out, hpc_device *d, size_t bytes)
+static size_t cuda_available(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
-    if (c->library->alloc(c->self, out, bytes, c->why) == 0) return HPC_OK;
+    size_t bytes = 0;
+    return c->library->available(c->self, &bytes, c->why) == 0 ? bytes : 0;
+}
+
+static int cuda_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    const double mib = 0x1p20;
+    cuda_device *c = cuda_of(d);
+    const int rc = c->library->alloc(c->self, out, bytes, c->why);
+    if (rc != HPC_CUDA_NO_MEMORY) return outcome(c, rc);
+    const size_t all = c->about.memory_bytes, here = d->info.alloc_bytes,
+                 rest = here + cuda_available(d);
     return hpc_fail(HPC_E_NOMEM,
-                    "%s: no memory for %zu bytes; %zu are allocated here, the device has %zu",
-                    d->info.backend, bytes, d->info.alloc_bytes, c->about.memory_bytes);
+                    "%s: no memory for %.1f MiB: of the device's %.1f MiB, this program holds "
+                    "%.1f MiB and others hold %.1f MiB",
+                    d->info.backend, (double)bytes / mib, (double)all / mib, (double)here / mib,
+                    all > rest ? (double)(all - rest) / mib : 0);
 }
 
 static void cuda_release(hpc_device *d, void *p)
@@ -171,50 +195,43 @@ static int cuda_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, siz
                      hpc_direction way)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->copy(c->self, q, dst, src, bytes, way, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->copy(c->self, q, dst, src, bytes, way, c->why));
 }
 
 static int cuda_record(hpc_device *d, hpc_queue q, int *event)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->record(c->self, q, event, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->record(c->self, q, event, c->why));
 }
 
 static int cuda_wait(hpc_device *d, hpc_queue q, int event)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->wait(c->self, q, event, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->wait(c->self, q, event, c->why));
 }
 
 static int cuda_sync(hpc_device *d, int event)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->sync(c->self, event, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->sync(c->self, event, c->why));
 }
 
 static int cuda_elapsed(hpc_device *d, int from, int to, int64_t *ns)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->elapsed(c->self, from, to, ns, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->elapsed(c->self, from, to, ns, c->why));
 }
 
 static int cuda_fill(hpc_device *d, hpc_queue q, void *p, int byte, size_t bytes)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->fill(c->self, q, p, byte, bytes, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->fill(c->self, q, p, byte, bytes, c->why));
 }
 
 static int cuda_host_alloc(void **out, hpc_device *d, size_t bytes)
 {
     cuda_device *c = cuda_of(d);
-    const int failure = c->library->host_alloc(c->self, out, bytes, c->why);
-    return failure == 0 ? HPC_OK : failed(c, failure);
+    return outcome(c, c->library->host_alloc(c->self, out, bytes, c->why));
 }
 
 static void cuda_host_release(hpc_device *d, void *p)
@@ -376,6 +393,37 @@ out:
     return rc;
 }
 
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+static int cuda_capture(hpc_device *d)
+{
+    cuda_device *c = cuda_of(d);
+    return outcome(c, c->library->capture(c->self, c->why));
+}
+
+static int cuda_branch(hpc_device *d, const int32_t *guard)
+{
+    cuda_device *c = cuda_of(d);
+    return outcome(c, c->library->branch(c->self, guard, c->why));
+}
+
+static int cuda_captured(hpc_device *d, void **graph)
+{
+    cuda_device *c = cuda_of(d);
+    return outcome(c, c->library->captured(c->self, graph, c->why));
+}
+
+static int cuda_replay(hpc_device *d, void *graph)
+{
+    cuda_device *c = cuda_of(d);
+    return outcome(c, c->library->replay(c->self, graph, c->why));
+}
+
+static void cuda_discard(hpc_device *d, void *graph)
+{
+    cuda_of(d)->library->discard(cuda_of(d)->self, graph);
+}
+
 static int cuda_fence(hpc_device *d)
 {
     cuda_device *c = cuda_of(d);
@@ -410,6 +458,12 @@ const hpc_backend hpc_backend_cuda = {
     .stream = cuda_stream,
     .list = cuda_list,
     .check = cuda_check,
+    .available = cuda_available,
+    .capture = cuda_capture,
+    .branch = cuda_branch,
+    .captured = cuda_captured,
+    .replay = cuda_replay,
+    .discard = cuda_discard,
 };
 
 const hpc_backend hpc_backend_cuda_shim = {
@@ -434,4 +488,10 @@ const hpc_backend hpc_backend_cuda_shim = {
     .products = cuda_products,
     .products_set = cuda_products_set,
     .check = shim_check,
+    .available = cuda_available,
+    .capture = cuda_capture,
+    .branch = cuda_branch,
+    .captured = cuda_captured,
+    .replay = cuda_replay,
+    .discard = cuda_discard,
 };

@@ -69,13 +69,30 @@ typedef struct hpc_cuda_choice {
     uint64_t algorithm[HPC_CUDA_ALGORITHM];
     int64_t workspace_bytes, ns; /* ns: as measured, or 0 */
 } hpc_cuda_choice;
+/* Settings of a device, from the text hpc_device_options.isa (settings.c). */
+typedef struct hpc_cuda_settings {
+    bool graphs;
+    int schedule; /* of the shim, in the order of hpc_cuda_schedules */
+    /* What the shim's driver answers, for tests: CUDA versions as 13000 (0: no driver), devices,
+     * architecture as 90, bytes of memory (0: no limit) and how many of them others hold. */
+    int driver, devices, architecture;
+    size_t memory, others;
+    bool lt; /* with the stub of cuBLASLt */
+    int full_at,
+        lost_at; /* the fence that finds no memory; the one from which the device is lost */
+} hpc_cuda_settings;
+extern const char *const hpc_cuda_schedules[]; /* NULL-terminated */
+/* text: words separated by blanks; NULL: defaults. shim: the settings of the shim, too. Returns 0,
+ * or nonzero with the reason in `why`. */
+int hpc_cuda_settings_read(hpc_cuda_settings *out, const char *text, bool shim, char *why);
 
 typedef struct hpc_cuda_library {
     int version;
     /* Can a device be opened? Starts nothing. */
-    int (*describe)(hpc_cuda_about *about, int device, const char *isa, char *why);
-    /* device: its number. isa: the shim's schedule; NULL otherwise. */
-    int (*open)(void **self, int device, const char *isa, hpc_cuda_about *about, char *why);
+    int (*describe)(hpc_cuda_about *about, int device, const hpc_cuda_settings *s, char *why);
+    /* device: its number. */
+    int (*open)(void **self, int device, const hpc_cuda_settings *s, hpc_cuda_about *about,
+                char *why);
     void (*close)(void *self);
     int (*alloc)(void *self, void **out, size_t bytes, char *why);
     void (*release)(void *self, void *p);
@@ -98,6 +115,13 @@ typedef struct hpc_cuda_library {
     /* Opens the library of products, without a device; text (64 bytes): its name and version, or
      * what is missing. */
     int (*find_products)(char *text);
+    int (*available)(void *self, size_t *bytes, char *why);
+    /* As in hpc_backend. */
+    int (*capture)(void *self, char *why);
+    int (*branch)(void *self, const int32_t *guard, char *why);
+    int (*captured)(void *self, void **graph, char *why);
+    int (*replay)(void *self, void *graph, char *why);
+    void (*discard)(void *self, void *graph);
     hpc_cuda_launchers launch;
 } hpc_cuda_library;
 
@@ -140,6 +164,32 @@ static inline hpc_cuda_head hpc_cuda_head_of(int64_t rows, int64_t vocabulary, b
     h.count_at = (h.grad_at + logits * (bf16_grad ? 2 : 4) + mask) & ~mask;
     h.bytes = h.count_at + (size_t)h.chunks * 4;
     return h;
+}
+
+/* Attention over pages goes by parts of `length` keys of a sequence, which blocks share out if few
+ * rows are live, and which are combined in order. The workspace: the sums of the parts so far for
+ * each row, f32 [rows, heads, dim], then the states of all parts of the few rows, f32 [few, heads,
+ * parts, dim + 2]. The length depends on the capacity of the pages, never on the batch. */
+typedef struct hpc_cuda_parts {
+    int length, parts; /* parts 1: no workspace */
+    size_t part_at, bytes;
+} hpc_cuda_parts;
+enum { HPC_CUDA_PART_LEAST = 512, HPC_CUDA_PARTS = 32, HPC_CUDA_FEW = 64 };
+
+static inline hpc_cuda_parts hpc_cuda_parts_of(const hpc_attention_args *a)
+{
+    hpc_cuda_parts p = {0, 1, 0, 0};
+    if (a->pages.rank < 0) return p;
+    const int64_t keys = a->k.extent[1] * a->pages.extent[1], rows = a->q.extent[0],
+                  few = rows < HPC_CUDA_FEW ? rows : (int64_t)HPC_CUDA_FEW;
+    const int64_t heads = a->q.extent[1], dim = a->q.extent[2];
+    const int64_t each = (keys + HPC_CUDA_PARTS - 1) / HPC_CUDA_PARTS;
+    p.length = (int)((each + HPC_CUDA_PART_LEAST - 1) / HPC_CUDA_PART_LEAST * HPC_CUDA_PART_LEAST);
+    p.parts = p.length > 0 ? (int)((keys + p.length - 1) / p.length) : 1;
+    if (p.parts < 2) return p;
+    p.part_at = (size_t)(rows * heads * dim) * sizeof(float);
+    p.bytes = p.part_at + (size_t)(few * heads * p.parts * (dim + 2)) * sizeof(float);
+    return p;
 }
 
 #define HPC_CUDA_SYMBOL "hpc_cuda_library_table"

@@ -415,6 +415,7 @@ static int attention(hpc_plan *p, int workers, const hpc_attention_args *a)
                            {&a->len, "len", INDEX},
                            {&a->pages, "pages", INDEX},
                            {0}}));
+    p->workspace = hpc_cuda_parts_of(a).bytes;
 out:
     return rc;
 }
