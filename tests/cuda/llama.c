@@ -111,7 +111,8 @@ static outcome *train(hpc_dtype dtype, const hpc_device_options *where)
     test_ok(hpc_step_emit(&io, p, &c, &o,
                           &(hpc_step_options){.model = {.tokens = T, .sequences = SEQUENCES}}));
     test_ok(hpc_device_open(&d, where));
-    test_ok(hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.poison = 1}));
+    test_ok(hpc_exec_open(&e, p, d, NULL,
+                          &(hpc_exec_options){.poison = 1, .products = HPC_PRODUCTS_MEASURED}));
     write_state(e, p, &io);
     for (int s = 0; s < STEPS; s++) {
         write_batch(e, &io, s);
@@ -140,9 +141,9 @@ static outcome *on_cuda(hpc_dtype dtype, const hpc_test_cuda *cuda, const char *
                             .backend = cuda->backend, .isa = settings, .library = cuda->library});
 }
 
-static void compare_f32(const hpc_test_cuda *cuda)
+static void compare_f32(const hpc_test_cuda *cuda, const char *settings)
 {
-    outcome *cpu = on_cpu(HPC_F32), *shim = on_cuda(HPC_F32, cuda, NULL);
+    outcome *cpu = on_cpu(HPC_F32), *shim = on_cuda(HPC_F32, cuda, settings);
     assert_true(cpu->grads > 0 && cpu->params > 0);
     assert_true(hpc_test_error(shim->loss, cpu->loss, STEPS * T) < 1e-5);
     assert_true(hpc_test_error(shim->grad, cpu->grad, cpu->grads) < 1e-5);
@@ -155,7 +156,15 @@ static void f32_agrees_with_the_cpu(void **state)
 {
     hpc_test_cuda cuda[HPC_TEST_CUDA_MOST];
     (void)state;
-    for (int k = hpc_test_cuda_list(cuda) - 1; k >= 0; k--) compare_f32(&cuda[k]);
+    for (int k = hpc_test_cuda_list(cuda) - 1; k >= 0; k--) compare_f32(&cuda[k], NULL);
+}
+
+static void f32_with_products_of_cublaslt_agrees_with_the_cpu(void **state)
+{
+    hpc_test_cuda cuda[HPC_TEST_CUDA_MOST];
+    (void)state;
+    hpc_test_cuda_list(cuda);
+    compare_f32(&cuda[0], "lt-descending"); /* the shim */
 }
 
 /* How much farther from f32 the bf16 of the kernels may be than the CPU's. */
@@ -192,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f32_agrees_with_the_cpu),
+        cmocka_unit_test(f32_with_products_of_cublaslt_agrees_with_the_cpu),
         cmocka_unit_test(bf16_is_as_close_to_f32_as_the_cpus),
     };
     return cmocka_run_group_tests_name("cuda/llama", tests, NULL, NULL);
