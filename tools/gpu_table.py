@@ -2,11 +2,11 @@
 """gpu_table.py [FILE] [--write PAGE] -- the table of docs/gpu.md from what tools/gpu.sh appended to FILE.
 
 Each stage has a row: the result, a figure that its output has, the date. Stages that FILE lacks, or that ran on
-another device than cuda, are "not run". --write replaces the table of PAGE, between the lines with its marks.
+another device than cuda, are "not run". --write replaces the table of PAGE that has this head.
 """
 import argparse, json, os, re, sys
 
-BEGIN, END = "<!-- table of tools/gpu.sh -->", "<!-- end of the table -->"
+HEAD = "| stage | result | figure | date |"
 # Stages by row, and the key of the JSON output that has the row's figure, with its unit and factor.
 ROWS = [
     ("device", ["device"], None),
@@ -54,7 +54,7 @@ def row(name, prefixes, key, stages):
 
 
 def table(stages):
-    lines = ["| stage | result | figure | date |", "|---|---|---|---|"]
+    lines = [HEAD, "|---|---|---|---|"]
     return "\n".join(lines + [row(*r, stages) for r in ROWS])
 
 
@@ -68,11 +68,11 @@ def main():
         return print(text)
     with open(o.write) as f:
         page = f.read()
-    if BEGIN not in page or END not in page:
-        sys.exit(f"{o.write} has no table between '{BEGIN}' and '{END}'")
-    head, rest = page.split(BEGIN, 1)
+    found = re.search(re.escape(HEAD) + r"\n(\|.*\n)*", page)
+    if not found:
+        sys.exit(f"{o.write} has no table with the head '{HEAD}'")
     with open(o.write, "w") as f:
-        f.write(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END, 1)[1]}")
+        f.write(page[: found.start()] + text + "\n" + page[found.end() :])
 
 
 main()

@@ -80,6 +80,8 @@ int find_device(int number, char *why)
     return hpc_cuda_check_number(number, n, why);
 }
 
+__global__ void set_condition(cudaGraphConditionalHandle handle, const int32_t *guard);
+
 void close_device(void *self)
 {
     device *d = (device *)self;
@@ -93,8 +95,12 @@ void close_device(void *self)
     delete d;
 }
 
+/* Other kernels have run before they are captured; the one of branches is loaded here, because a
+ * capture may not load it. */
 int prepare(device *d, char *why)
 {
+    cudaFuncAttributes loaded;
+    CHECK(cudaFuncGetAttributes(&loaded, (const void *)set_condition), "loading a kernel");
     for (cudaStream_t &s : d->stream)
         CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "creating a stream");
     CHECK(cudaStreamCreateWithFlags(&d->branch, cudaStreamNonBlocking), "creating a stream");
