@@ -86,6 +86,7 @@ typedef struct hpc_pragma_loop {
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;
+    const char *edit; /* the change of the code that would make it parallel; NULL: none is known */
 } hpc_pragma_loop;
 
 typedef struct hpc_pragma_loops {
