@@ -38,6 +38,7 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
     if (l->likely >= 0) hpc_json_put_real(w, "likely", l->likely);
     if (l->likely >= 0) hpc_json_put_text(w, "guess", l->guess);
     hpc_json_put_int(w, "rank", note->rank);
+    if (l->share > 0) hpc_json_put_real(w, "share", l->share);
     hpc_json_open(w, "assumptions", '[');
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         hpc_json_open(w, NULL, '{');

@@ -133,6 +133,8 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i, bool code)
     put_source(out, &f->d.text, l);
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
+    if (l->share > 0)
+        hpc_buf_printf(out, "    time: %.1f %% of the line profile\n", 100 * l->share);
     if (l->likely >= 0)
         hpc_buf_printf(out,
                        "    likely: the model expects experts to annotate %.0f of 100 such loops\n",
@@ -163,7 +165,7 @@ static int put_ranked(hpc_buf *out, const pragma_file *f, bool code)
 
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
-    if ((o->rank || o->model) && !o->check) return put_ranked(out, f, o->at > 0);
+    if ((o->rank || o->model || o->line_profile) && !o->check) return put_ranked(out, f, o->at > 0);
     for (int64_t i = 0; i < f->d.loops.n; i++)
         if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i]))
             put_loop(out, f, i, o->at > 0);

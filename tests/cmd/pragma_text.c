@@ -82,11 +82,37 @@ static void edits_are_named_where_they_suffice(void **state)
     }
 }
 
+/* The order is that of the measured times; inner lines count for the loop. */
+static void loops_are_sorted_by_the_line_profile(void **state)
+{
+    static const char text[] =
+        "void f(int n, double *restrict a, double *restrict b)\n{\n"
+        "    for (int i = 0; i < n; i++) a[i] = 1;\n"
+        "    for (int i = 0; i < n; i++) {\n        b[i] = 2;\n    }\n}\n";
+    static const char profile[] = "# Overhead  Source:Line\n 10.00%  hot.c:3\n"
+                                  " 70.00%  src/hot.c:5\n 15.00%  hot.c:4\n 5.00% other.c:3\n";
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.c"), text, sizeof text - 1));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.txt"), profile, sizeof profile - 1));
+    run(state, "pragma @hot.c --line-profile @hot.txt");
+    const char *first = strstr(o.out, "hot.c:4: parallel"), *last = strstr(o.out, "hot.c:3: ");
+    assert_true(first && last && first < last);
+    hpc_test_says(o.out, "    time: 15.0 % of the line profile\n");
+    hpc_test_says(o.out, "    time: 10.0 % of the line profile\n");
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.txt"), "none\n", 5));
+    hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root,
+                        "pragma @hot.c --line-profile @hot.txt");
+    hpc_test_says(o.err, "no line has a place FILE:LINE and a time");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(edits_are_named_where_they_suffice, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(loops_are_sorted_by_the_line_profile,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(evidence_takes_few_lines, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
     };
