@@ -45,7 +45,7 @@ static void put_source(hpc_buf *out, const hpc_buf *text, const hpc_pragma_loop 
     hpc_buf_text(out, "\n");
 }
 
-/* ---- evidence --------------------------------------------------------------------------------- */
+/* ---- evidence ---- */
 
 static void put_line(hpc_buf *out, const char *kind, uint32_t line, const char *text)
 {
@@ -67,7 +67,8 @@ enum { ASSUMPTIONS_SHOWN = 5 };
 
 static void put_assumptions(hpc_buf *out, const hpc_pragma_loop *l)
 {
-    const int64_t shown = l->assumptions_n <= ASSUMPTIONS_SHOWN ? l->assumptions_n : ASSUMPTIONS_SHOWN;
+    const int64_t shown =
+        l->assumptions_n <= ASSUMPTIONS_SHOWN ? l->assumptions_n : ASSUMPTIONS_SHOWN;
     for (int64_t k = 0; k < shown; k++) {
         hpc_buf_printf(out, "    assumes: %s", l->assumption[k].text);
         if (l->assumption[k].trusted)

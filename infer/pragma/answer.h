@@ -45,7 +45,7 @@ typedef struct premise { /* strings are in program.out, except as a parameter; N
 typedef struct conflicts {
     int64_t n; /* with evidence of their own */
     int32_t update, write, read;
-    int later; /* 1: the read is in a later iteration than the write, -1: earlier, 0: not known */
+    int later;  /* 1: the read is in a later iteration than the write, -1: earlier, 0: not known */
     bool plain; /* some are not updates of one kind through an index from memory */
     bool cut;   /* not all pairs were compared */
 } conflicts;

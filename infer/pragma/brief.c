@@ -88,7 +88,10 @@ static void put_group(hpc_brief *out, const bases *b, int base, const group *g)
     hpc_buf text = {0};
     hpc_buf_printf(&text, "%s may overlap ", b->name[base]);
     for (int k = 0; k < g->n && k < PARTNERS_SHOWN; k++)
-        hpc_buf_printf(&text, "%s%s", k == 0 ? "" : k + 1 == g->n ? " and " : ", ",
+        hpc_buf_printf(&text, "%s%s",
+                       k == 0          ? ""
+                       : k + 1 == g->n ? " and "
+                                       : ", ",
                        g->partner[k] == base ? "itself" : b->name[g->partner[k]]);
     if (g->n > PARTNERS_SHOWN) hpc_buf_printf(&text, " and %d more", g->n - PARTNERS_SHOWN);
     if (g->pairs > 1) {

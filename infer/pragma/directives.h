@@ -73,7 +73,7 @@ typedef struct hpc_brief_line {
 typedef struct hpc_brief {
     hpc_brief_line item[HPC_BRIEF_VERIFY + HPC_BRIEF_LINES];
     int n, verify; /* verify: results of running the program, which are not limited to few lines */
-    int64_t left; /* pieces of evidence that are not in it */
+    int64_t left;  /* pieces of evidence that are not in it */
 } hpc_brief;
 void hpc_pragma_brief(hpc_brief *out, const hpc_pragma_loop *l);
 

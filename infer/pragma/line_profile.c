@@ -19,7 +19,7 @@ static uint32_t cut_place(char *word)
     return (uint32_t)line;
 }
 
-/* A number, perhaps with "%" or "s" after it; negative: the word is none. */
+/* A number, perhaps with "%" or "s" after it; negative: the word is no number. */
 static double time_of(const char *word)
 {
     char *end;

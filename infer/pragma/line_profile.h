@@ -23,8 +23,8 @@ typedef struct hpc_line_profile {
 } hpc_line_profile; /* initially zero */
 
 /* Reads lines with a place FILE:LINE and a number, in any order: "heat.c:31 2.5", or the report of
- * perf by srcline, "42.10%  heat.c:31". Other lines are ignored. HPC_E_FORMAT: there is none.
- * Release is valid after a failure. */
+ * perf by srcline, "42.10%  heat.c:31". Other lines are ignored. HPC_E_FORMAT: no line has this
+ * form. Release is valid after a failure. */
 int hpc_line_profile_read(hpc_line_profile *out, const char *path);
 void hpc_line_profile_release(hpc_line_profile *p);
 /* Sets the share of each loop of a file. */

@@ -189,8 +189,7 @@ const char *remedy_of(walk *w)
     const answer *a = w->answer;
     const char *out = NULL;
     if (!a->unsafe) return a->unknown ? hoisted(w) : restricted(w);
-    if (a->assumptions_n == 0 && !a->unknown && !a->conflicts.cut &&
-        obstacles(a) == a->conflicts.n)
+    if (a->assumptions_n == 0 && !a->unknown && !a->conflicts.cut && obstacles(a) == a->conflicts.n)
     {
         out = split(w);
         if (!out) out = atomic(w);

@@ -54,11 +54,12 @@ static void edits_are_named_where_they_suffice(void **state)
     static const struct {
         const char *body, *edit;
     } loops[] = {
-        {"a[i] = c[i];\n b[i] = a[i - 1];", "split the loop after line 4: each of the two loops is"},
+        {"a[i] = c[i];\n b[i] = a[i - 1];",
+         "split the loop after line 4: each of the two loops is"},
         {"b[i] = a[i + 1];\n a[i] = c[i];", "split the loop after line 4"},
-        {"b[i] = a[i - 1];\n a[i] = c[i];", NULL},             /* the second part comes first */
+        {"b[i] = a[i - 1];\n a[i] = c[i];", NULL}, /* the second part comes first */
         {"double t = c[i];\n a[i] = t;\n b[i] = t + a[i - 1];", NULL}, /* t passes on a value */
-        {"a[i] = c[i] + b[i - 1];\n b[i] = a[i - 1];", NULL},  /* a circle */
+        {"a[i] = c[i] + b[i - 1];\n b[i] = a[i - 1];", NULL},          /* a circle */
         {"h[k[i]] += c[i];", "put #pragma omp atomic before the update in line 4"},
         {"h[k[i]] += h[0];", NULL},
         {"p[i] = q[i - 1];", "restrict in the declarations excludes an overlap of"},
@@ -68,11 +69,12 @@ static void edits_are_named_where_they_suffice(void **state)
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
         char path[PATH_MAX];
         hpc_buf text = {0};
-        hpc_buf_printf(&text,
-                       "#include <stdio.h>\nvoid f(int n, double *restrict a, double *restrict b, "
-                       "const double *restrict c, double *restrict h, const int *restrict k, double "
-                       "*p, const double *q) {\n for (int i = 1; i < n; i++) {\n %s\n }\n}\n",
-                       loops[k].body);
+        hpc_buf_printf(
+            &text,
+            "#include <stdio.h>\nvoid f(int n, double *restrict a, double *restrict b, "
+            "const double *restrict c, double *restrict h, const int *restrict k, double "
+            "*p, const double *q) {\n for (int i = 1; i < n; i++) {\n %s\n }\n}\n",
+            loops[k].body);
         test_ok(hpc_file_save(hpc_test_path(path, *state, "edit.c"), text.data, text.n));
         run(state, "pragma @edit.c");
         const char *edit = strstr(o.out, "    edit: ");
@@ -85,10 +87,9 @@ static void edits_are_named_where_they_suffice(void **state)
 /* The order is that of the measured times; inner lines count for the loop. */
 static void loops_are_sorted_by_the_line_profile(void **state)
 {
-    static const char text[] =
-        "void f(int n, double *restrict a, double *restrict b)\n{\n"
-        "    for (int i = 0; i < n; i++) a[i] = 1;\n"
-        "    for (int i = 0; i < n; i++) {\n        b[i] = 2;\n    }\n}\n";
+    static const char text[] = "void f(int n, double *restrict a, double *restrict b)\n{\n"
+                               "    for (int i = 0; i < n; i++) a[i] = 1;\n"
+                               "    for (int i = 0; i < n; i++) {\n        b[i] = 2;\n    }\n}\n";
     static const char profile[] = "# Overhead  Source:Line\n 10.00%  hot.c:3\n"
                                   " 70.00%  src/hot.c:5\n 15.00%  hot.c:4\n 5.00% other.c:3\n";
     char path[PATH_MAX];
@@ -111,8 +112,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(edits_are_named_where_they_suffice, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
-        cmocka_unit_test_setup_teardown(loops_are_sorted_by_the_line_profile,
-                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(loops_are_sorted_by_the_line_profile, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(evidence_takes_few_lines, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
     };

@@ -25,17 +25,10 @@ using namespace hpc_flang;
 struct hpc_clang_unit {
     std::string path;
     std::vector<std::string> folders; /* of the file, then of -I */
-    std::map<std::string, int> stubs; /* descriptors, by the name of the include file */
     parser::Options options;
     bool form_given = false;
     std::unique_ptr<Parse> parse;
     std::unique_ptr<Table> table;
-
-    ~hpc_clang_unit()
-    {
-        for (const auto &s : stubs)
-            if (s.second > 0) close(s.second);
-    }
 };
 
 /* ---- places ---- */
@@ -53,11 +46,14 @@ bool hpc_flang::offset_of(uint32_t *at, const Parse &p, const char *character)
     return own;
 }
 
-static void take_messages(Parse &p, parser::Messages &messages, bool of_parser, bool own)
+/* True if one is an error. Module files cannot be written, which is none. */
+static bool take_messages(Parse &p, parser::Messages &messages, bool of_parser, bool own)
 {
+    bool any{false};
     for (const parser::Message &m : messages.messages()) {
         const std::string text{m.ToString()};
         if (!m.IsFatal() || text.compare(0, 13, "Error writing") == 0) continue;
+        any = true;
         Issue i{text, 0, 0, 0, false, of_parser};
         const auto range{m.GetProvenanceRange(p.cooked)};
         if (range && own) {
@@ -72,6 +68,7 @@ static void take_messages(Parse &p, parser::Messages &messages, bool of_parser, 
         if (own) p.issues.push_back(i);
     }
     messages.clear();
+    return any;
 }
 
 /* ---- texts ---- */
@@ -224,26 +221,29 @@ static bool is_found(const hpc_clang_unit &u, const std::string &name)
 }
 
 /* Where a line includes mpif.h or netcdf.inc, and no folder has them, it includes a stub by the
- * name of its descriptor. The text keeps its length. */
-static void stub_includes(hpc_clang_unit &u, std::string &text)
+ * name of its descriptor. The text keeps its length. Returns the descriptors. */
+static std::vector<int> stub_includes(const hpc_clang_unit &u, std::string &text)
 {
     static const char *const names[]{"mpif.h", "netcdf.inc"};
+    std::vector<int> out;
     for (const char *name : names) {
         const std::string want{name}, low{lower(text)};
         if (low.find(want) == std::string::npos || is_found(u, want)) continue;
-        int &file{u.stubs[want]};
-        if (file == 0) file = stub_file(stub_include(want));
-        const std::string number{std::to_string(file)};
-        for (size_t at = 0; file > 0 && (at = low.find(want, at)) != std::string::npos; at++) {
+        for (size_t at = 0; (at = low.find(want, at)) != std::string::npos; at++) {
             const char quote{at > 0 ? low[at - 1] : ' '};
             const size_t line{at < 2 ? 0 : low.rfind('\n', at) + 1};
             const bool include{low.find("include", line) < at};
             if (!include || (quote != '\'' && quote != '"') || low[at + want.size()] != quote)
                 continue;
+            const int file{stub_file(stub_include(want))};
+            if (file < 0) break;
+            const std::string number{std::to_string(file)};
             text.replace(at, want.size() + 1,
                          number + quote + std::string(want.size() - number.size(), ' '));
+            out.push_back(file);
         }
     }
+    return out;
 }
 
 static bool is_fatal(parser::Parsing &parsing)
@@ -255,18 +255,21 @@ static bool is_fatal(parser::Parsing &parsing)
 
 /* Appends the parse of a text. Names that mean fixed form may hold free form. False: the text
  * cannot be read. */
-static bool parse_form(hpc_clang_unit &u, const std::string &path, std::string text)
+static bool parse_form(hpc_clang_unit &u, const std::string &path, const std::string &text)
 {
     Parse &p{*u.parse};
-    stub_includes(u, text);
     parser::Options o{u.options};
-    if (!u.stubs.empty()) o.searchDirectories.push_back("/proc/self/fd");
+    o.searchDirectories.push_back("/proc/self/fd");
     if (!u.form_given) o.isFixedForm = is_fixed(path);
     for (int turn = u.form_given || !o.isFixedForm; turn < 3; turn++) { /* fixed, free, fixed */
         p.parsing.push_back(std::make_unique<parser::Parsing>(p.cooked));
         parser::Parsing &parsing{*p.parsing.back()};
         if (turn > 0 && !u.form_given) o.isFixedForm = turn == 2;
-        if (!prescan(p, parsing, o, text)) return false;
+        std::string whole{text};
+        const std::vector<int> stubs{stub_includes(u, whole)};
+        const bool read{prescan(p, parsing, o, whole)};
+        for (int s : stubs) close(s);
+        if (!read) return false;
         parsing.Parse(llvm::nulls());
         if (!is_fatal(parsing) || turn == 2 || u.form_given || !is_fixed(path)) break;
         p.parsing.pop_back();
@@ -292,9 +295,9 @@ static void parse_text(hpc_clang_unit &u, const std::string &path, const std::st
             p.issues.push_back({"the parser stops in this file", 1, 1, 0, true, true});
         return;
     }
-    const bool right{semantics::Semantics{*p.context, *parsing.parseTree()}.Perform()};
-    if (!right && !own) p.broken.insert(p.parsing.size() - 1);
-    take_messages(p, p.context->messages(), false, own);
+    semantics::Semantics{*p.context, *parsing.parseTree()}.Perform();
+    if (take_messages(p, p.context->messages(), false, own) && !own)
+        p.broken.insert(p.parsing.size() - 1);
 }
 
 static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)

@@ -67,10 +67,10 @@ bool offset_of(uint32_t *at, const Parse &p, const char *character);
 bool blank_units(std::string &text, const Parse &p);
 
 /* ---- stubs (stubs.cc) ---- */
-/* "": there is none. */
+/* "": there is no stub of this name. */
 std::string stub_module(const std::string &name);
 std::string stub_include(const std::string &name); /* in a form that is free and fixed */
-int stub_file(const std::string &text);            /* a descriptor that is closed on exec; -1 */
+int stub_file(const std::string &text);            /* a descriptor, to be read once; -1 */
 
 /* ---- tables of the tree (table.cc) ---- */
 struct Table {
@@ -82,10 +82,10 @@ struct Table {
     std::map<std::string, uint32_t> names;
     std::map<const semantics::Symbol *, int32_t> symbols;
     std::vector<bool> outside; /* by symbol: a variable that a pure procedure may read by itself */
-    std::map<std::string, int32_t> functions; /* intrinsic and synthetic ones */
-    std::map<int32_t, int32_t> impures;       /* copies of pure procedures */
+    std::map<std::string, int32_t> functions;            /* intrinsic and synthetic ones */
+    std::map<int32_t, int32_t> impures;                  /* copies of pure procedures */
     std::map<int32_t, const semantics::Symbol *> source; /* of variables */
-    std::map<int32_t, std::set<int32_t>> reads; /* of `called`: scalars from outside */
+    std::map<int32_t, std::set<int32_t>> reads;          /* of `called`: scalars from outside */
 
     uint32_t intern(const std::string &text);
     int32_t intern(const hpc_tree_type &t);
@@ -99,7 +99,7 @@ struct Table {
     int32_t procedure(const semantics::Symbol &s);
     int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
     int32_t function(const std::string &name, uint32_t flags);
-    /* A procedure whose effects stand beside its call: a function of its arguments. */
+    /* A procedure whose effects stand next to its call: a function of its arguments. */
     int32_t called(const semantics::Symbol &s, const std::set<int32_t> &scalars);
     void share(const semantics::Symbol &s); /* it may be used out of sight */
 };
@@ -254,8 +254,8 @@ class Walk {
                   const std::vector<const semantics::Symbol *> &dummies, parser::CharBlock where,
                   int32_t type);
     /* False: its effects are not known, and nothing was added. */
-    bool lower(const semantics::Symbol &symbol, const Arguments &arguments,
-               parser::CharBlock where, int32_t type, bool is_function);
+    bool lower(const semantics::Symbol &symbol, const Arguments &arguments, parser::CharBlock where,
+               int32_t type, bool is_function);
     void distrust_called(int32_t from);
 
     /* expressions (expression.cc) */

@@ -5,7 +5,7 @@
 #include "runtime/source/flang/priv.h"
 
 #include <algorithm>
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace hpc_flang {
@@ -141,16 +141,16 @@ std::string stub_include(const std::string &name)
     return "";
 }
 
-/* A file without a name that flang can open by its descriptor, which is a short name. */
+/* A pipe that holds the text: the process may not write files. Its descriptor is a short name. */
 int stub_file(const std::string &text)
 {
-    const int made{memfd_create("include", MFD_CLOEXEC)};
-    if (made < 0) return -1;
-    if (write(made, text.data(), text.size()) != (ssize_t)text.size()) {
-        close(made);
-        return -1;
-    }
-    return made;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return -1;
+    const bool written{write(ends[1], text.data(), text.size()) == (ssize_t)text.size()};
+    close(ends[1]);
+    if (written) return ends[0];
+    close(ends[0]);
+    return -1;
 }
 
 } // namespace hpc_flang
