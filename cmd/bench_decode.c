@@ -139,7 +139,8 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(decode_options, b.isa),
      .argument = "NAME",
-     .help = "Instruction set. Default: the best that this CPU supports."},
+     .help = "Instruction set. Default: the best that this CPU supports. On CUDA, graphs=off "
+             "launches every kernel by itself."},
     {.name = "save",
      .kind = HPC_TEXT,
      .offset = offsetof(decode_options, b.save),

@@ -209,7 +209,8 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(step_options, isa),
      .argument = "NAME",
-     .help = "Instruction set. Default: the best that this CPU supports."},
+     .help = "Instruction set. Default: the best that this CPU supports. On CUDA, graphs=off "
+             "launches every kernel by itself."},
     HPC_CMD_JSON(step_options),
     {.name = "split",
      .kind = HPC_FLAG,

@@ -43,7 +43,7 @@ typedef struct pragma_judging {
     hpc_trust *trust; /* NULL: nothing is confirmed; only the printing thread changes it */
     const hpc_line_profile *profile; /* NULL: none */
     bool sarif, json;
-    int64_t by_verdict[4], wrong_n, directives_n, files_n;
+    int64_t by_verdict[4], already_n, wrong_n, directives_n, files_n;
     int worst; /* exit code */
     char warned[2][800];
 } pragma_judging;

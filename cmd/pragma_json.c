@@ -25,7 +25,8 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
     hpc_json_put_int(w, "column", l->column);
     hpc_json_put_int(w, "end_line", l->end_line);
     hpc_json_put_text(w, "function", l->function);
-    hpc_json_put_text(w, "verdict", hpc_verdict_name(l->verdict));
+    hpc_json_put_text(w, "verdict", hpc_loop_verdict_name(l));
+    hpc_json_put_text(w, "library", l->already);
     hpc_json_put_text(w, "pragma", note->directive);
     hpc_json_put_bool(w, "put", note->put);
     hpc_json_put_text(w, "because", note->because);

@@ -99,7 +99,10 @@ static int print_result(const pragma_file *f, pragma_judging *j)
     hpc_buf out = {0};
     int rc;
     for (int64_t i = 0; i < f->d.loops.n; i++) {
-        j->by_verdict[f->d.loops.item[i].verdict]++;
+        if (f->d.loops.item[i].already)
+            j->already_n++;
+        else
+            j->by_verdict[f->d.loops.item[i].verdict]++;
         j->wrong_n += hpc_directive_is_wrong(&f->d.loops.item[i]);
     }
     remark(f, j);
@@ -128,7 +131,7 @@ int pragma_print_file(pragma_file *f, pragma_judging *j)
 
 int pragma_print_summary(const pragma_judging *j)
 {
-    const int64_t *v = j->by_verdict, n = v[0] + v[1] + v[2] + v[3];
+    const int64_t *v = j->by_verdict, n = v[0] + v[1] + v[2] + v[3] + j->already_n;
     hpc_buf out = {0};
     if (j->o->quiet || j->o->diff || j->json || j->sarif || j->files_n == 0) return HPC_OK;
     if (j->o->fix)
@@ -139,9 +142,13 @@ int pragma_print_summary(const pragma_judging *j)
                        j->wrong_n == 1 ? "" : "s");
     else
         hpc_buf_printf(&out,
-                       "%lld loop%s: %lld parallel, %lld conditional, %lld unsafe, %lld unknown\n",
+                       "%lld loop%s: %lld parallel, %lld conditional, %lld unsafe, %lld unknown",
                        (long long)n, n == 1 ? "" : "s", (long long)v[HPC_VERDICT_PARALLEL],
                        (long long)v[HPC_VERDICT_CONDITIONAL], (long long)v[HPC_VERDICT_UNSAFE],
                        (long long)v[HPC_VERDICT_UNKNOWN]);
+    const bool lists = !j->o->fix && !j->o->check;
+    if (lists && j->already_n > 0)
+        hpc_buf_printf(&out, ", %lld already parallel", (long long)j->already_n);
+    if (lists) hpc_buf_text(&out, "\n");
     return hpc_cmd_print(&out);
 }

@@ -7,7 +7,14 @@
 #include "cmd/pragma.h"
 #include "cmd/sarif.h"
 
-typedef enum rule { RULE_PARALLEL, RULE_CONDITIONAL, RULE_RACY, RULE_CLAUSE, RULE_REDUCTION } rule;
+typedef enum rule {
+    RULE_PARALLEL,
+    RULE_CONDITIONAL,
+    RULE_RACY,
+    RULE_CLAUSE,
+    RULE_REDUCTION,
+    RULE_ALREADY
+} rule;
 static const sarif_rule rules[] = {
     [RULE_PARALLEL] = {"parallel", "note", "The loop may run in parallel."},
     [RULE_CONDITIONAL] = {"conditional", "note",
@@ -17,11 +24,16 @@ static const sarif_rule rules[] = {
                      "A private, lastprivate or linear clause of a directive is missing or wrong."},
     [RULE_REDUCTION] = {"reduction", "error",
                         "A reduction clause of a directive is missing or has the wrong operator."},
+    [RULE_ALREADY] = {"already-parallel", "none", "A library runs the iterations in parallel."},
 };
 
 /* False: nothing to report. */
 static bool rule_of(rule *out, const hpc_pragma_loop *l, const hpc_directive_choice *note)
 {
+    if (l->already) {
+        *out = RULE_ALREADY;
+        return true;
+    }
     switch (l->existing_is) {
     case HPC_EXISTING_RACY: *out = RULE_RACY; return true;
     case HPC_EXISTING_CLAUSE: *out = RULE_CLAUSE; return true;
@@ -118,6 +130,7 @@ static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i,
     rule r;
     if (!rule_of(&r, l, note)) return;
     hpc_buf_text(&text, rules[r].text);
+    if (l->already) hpc_buf_printf(&text, " Function: %s", l->already);
     if (note->directive) hpc_buf_printf(&text, " Proposed: %s", note->directive);
     if (hpc_directive_advice(l)) hpc_buf_printf(&text, " Better: %s", hpc_directive_advice(l));
     for (int64_t k = 0; k < l->assumptions_n; k++)

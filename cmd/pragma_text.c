@@ -129,7 +129,7 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i, bool code)
                                               [HPC_VERDICT_UNSAFE] = STYLE_BAD};
     const hpc_directive_choice *note = &f->d.choice[i];
     hpc_buf_printf(out, "%s:%u: ", f->d.path, l->line);
-    terminal_put(out, style_of[l->verdict], hpc_verdict_name(l->verdict));
+    terminal_put(out, l->already ? STYLE_GOOD : style_of[l->verdict], hpc_loop_verdict_name(l));
     hpc_buf_text(out, "\n");
     put_source(out, &f->d.text, l);
     put_existing(out, l);

@@ -99,7 +99,8 @@ const hpc_option hpc_cmd_train_run_options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, isa),
      .argument = "NAME",
-     .help = "Instruction set. Default: the best that this CPU supports."},
+     .help = "Instruction set. Default: the best that this CPU supports. On CUDA, graphs=off "
+             "launches every kernel by itself."},
     HPC_CMD_RESUME(train_options),
     HPC_CMD_JSON(train_options),
     HPC_CMD_QUIET(train_options),

@@ -5,7 +5,7 @@ SITE := $(B)/html
 PAGES := README.md $(wildcard docs/*.md) CONTRIBUTING.md
 CONVERTER := $(shell command -v cmark-gfm >/dev/null && command -v python3 >/dev/null && echo yes)
 
-UNCONFIGURED += docs docs-check
+UNCONFIGURED += docs docs-check install-editors install-service
 
 docs: deps-docs ## docs: render the documentation to build/<variant>/html
 	@$(MAKE) $(SITE)/index.html

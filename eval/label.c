@@ -21,19 +21,20 @@ static bool speaks_of(const char *text, const char *name)
     return false;
 }
 
-/* Reads the names in the parentheses after `kind`. Names of distinct() come in pairs; others are
- * checked against any assumption. */
-static void read_names(hpc_eval_label *l, const char *text)
+/* Reads the names in the parentheses after `kind`: pairs, or single names, which are stored twice.
+ */
+static void read_names(hpc_eval_label *l, const char *text, const char *kind, bool single)
 {
-    for (const char *p = text; (p = strstr(p, "distinct(")) != NULL;) {
-        p += 9;
-        while (*p && *p != ')' && l->names_n < HPC_EVAL_LABEL_NAMES) {
+    for (const char *p = text; (p = strstr(p, kind)) != NULL;) {
+        p += strlen(kind);
+        while (*p && *p != ')' && l->names_n + single < HPC_EVAL_LABEL_NAMES) {
             size_t n = 0;
             while (*p && (*p == ' ' || *p == ',')) p++;
             char *out = l->name[l->names_n];
             while (is_word(*p) && n < 39) out[n++] = *p++;
             out[n] = '\0';
-            if (n) l->names_n++;
+            if (n && single) memcpy(l->name[l->names_n + 1], out, n + 1);
+            if (n) l->names_n += 1 + single;
             while (*p && *p != ',' && *p != ')') p++; /* s->x: the variable suffices */
         }
     }
@@ -107,7 +108,10 @@ static bool read_label(hpc_eval_label *l, const char *text)
                : strncmp(what, "if ", 3) == 0     ? HPC_TRUTH_IF
                : strncmp(what, "carried", 7) == 0 ? HPC_TRUTH_CARRIED
                                                   : HPC_TRUTH_UNKNOWN;
-    if (l->truth == HPC_TRUTH_IF) read_names(l, what);
+    if (l->truth == HPC_TRUTH_IF) {
+        read_names(l, what, "distinct(", false);
+        read_names(l, what, "open(", true);
+    }
     read_clauses(l, what);
     l->noncanonical = has_fact(what, "noncanonical");
     l->local = has_fact(what, "local");

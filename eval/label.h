@@ -23,7 +23,7 @@ typedef struct hpc_eval_label {
     uint32_t line; /* of the loop */
     hpc_eval_truth truth;
     char name_of_loop[80], text[300], clauses[200];
-    char name[HPC_EVAL_LABEL_NAMES][40]; /* names of `if distinct(p, q)`, in pairs */
+    char name[HPC_EVAL_LABEL_NAMES][40]; /* of `if distinct(p, q)`, in pairs; of open(f): twice */
     int64_t names_n;
     bool noncanonical, local, small;
     bool injective;                       /* safe only if an index read from memory never repeats */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh PROGRAM...: runs cmocka programs, two at a time, and counts their tests.
+# run.sh PROGRAM...: runs cmocka programs, one for each core at a time, and counts their tests.
 #
 # The last line is "N passed, N failed, N skipped"; the exit code is 0 only if something passed
 # and nothing failed. A test that was announced and gave no verdict (its program crashed, left
@@ -8,7 +8,7 @@
 # It reads cmocka's standard messages: they name a test as it begins, so a crash has a name, and
 # they are found in the middle of lines too, behind what a test itself prints. TAP has neither.
 #
-# HPC_TEST_JOBS     programs at a time (2)
+# HPC_TEST_JOBS     programs at a time (the number of cores)
 # HPC_TEST_TIMEOUT  seconds that one program may take (300)
 set -u
 
@@ -23,8 +23,12 @@ run_one() { # program folder
     timeout -k 10 "$HPC_TEST_TIMEOUT" "$1" >"$base.log" 2>&1 </dev/null
     rc=$?
     took=$(($(date +%s) - start))
+    # The second line of `times`: user and system time of what has ended here.
+    times >"$base.times" # not in a pipe, whose shell has no children
+    cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }' "$base.times")
     tr -d '\000' <"$base.log" | awk -v name="$name" -v rc="$rc" -v limit="$HPC_TEST_TIMEOUT" \
-        -v counts="$base.counts" -v skips="$base.skips" -v took="$took" "$VERDICTS"
+        -v counts="$base.counts" -v skips="$base.skips" -v took="$took" \
+        -v cpu="$cpu" "$VERDICTS"
 }
 
 # Between "Running N test(s)" and "N test(s) run" every test has one verdict; what follows repeats
@@ -60,8 +64,8 @@ END {
     if (rc != 0 && !failed || !announced) failed++
     if (rc != 0 && note == "" && rc != failed) note = ", exit code " rc
     printf "%d %d %d %s\n", passed, failed, skipped, name > counts
-    printf "%s %-32s %4d passed%s%s%s, %d s\n", failed ? "FAIL" : "ok  ", name, passed, \
-        failed ? ", " failed " failed" : "", skipped ? ", " skipped " skipped" : "", note, took
+    printf "%s %-32s %4d passed%s%s%s, %d s, %d s of CPU\n", failed ? "FAIL" : "ok  ", name, passed, \
+        failed ? ", " failed " failed" : "", skipped ? ", " skipped " skipped" : "", note, took, cpu
     fflush()
 }'
 
@@ -71,7 +75,7 @@ if [ "${1:-}" = --one ]; then
 fi
 
 # ---- all programs ----
-HPC_TEST_JOBS=${HPC_TEST_JOBS:-2}
+HPC_TEST_JOBS=${HPC_TEST_JOBS:-$(nproc)}
 HPC_TEST_TIMEOUT=${HPC_TEST_TIMEOUT:-300}
 export HPC_TEST_TIMEOUT CMOCKA_MESSAGE_OUTPUT=STDOUT
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"

@@ -10,7 +10,8 @@ SUPPORT := $(if $(SRC_support),$(B)/tests/support.a)
 $(eval $(call archive,tests/support,support))
 WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
         fsync rename ftruncate close fstat mkdir
-WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.gold),-fuse-ld=gold)
+FAST := $(if $(compiler),lld,gold)
+WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.$(FAST)),-fuse-ld=$(FAST))
 # The thread sanitizer of gcc 12 needs a plain address space, where setarch may give one.
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # A test takes ten times as long under the thread sanitizer. A line "/* VARIANT: left out, REASON. */" of its
@@ -44,12 +45,15 @@ check-long: deps-check ## test: the same, with the tests that take longer than t
 	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
 	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
 	@HPC_LINT_DEEP=1 $(MAKE) lint fuzz
+	@$(MAKE) CC=clang all
 fuzz: deps-lint ## test: run each fuzzer (FUZZ_SECONDS=600)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
 asan tsan: deps-check ## test: run the tests under the address or the thread sanitizer
 	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 
 check-gpu: all tests $(if $(CUDA_GPU),$(B)/tests/cuda/primitives-gpu.so) ## test: run the tests of CUDA kernels on this machine's GPU; results in build/release/gpu.json
+	@sh tools/gpu.sh --part check $(B)/gpu.json $(B)
+bench-gpu: all tests $(if $(CUDA_GPU),$(B)/tests/cuda/primitives-gpu.so) ## test: the same, with benchmarks
 	@sh tools/gpu.sh $(B)/gpu.json $(B)
 
-.PHONY: check-gpu tests test check check-long fuzz fuzz-run asan tsan
+.PHONY: check-gpu bench-gpu tests test check check-long fuzz fuzz-run asan tsan

@@ -1,7 +1,7 @@
 /*
- * checkpoint_write.c: saves in the background: copies what a rank owns, writes the copy in a
- * thread, and writes index and record once every rank's data is on disk. The record makes a
- * checkpoint valid.
+ * checkpoint_write.c: saves in the background: copies what a rank owns, on devices with queues
+ * during later steps, writes the copy in a thread, and writes index and record once every rank's
+ * data is on disk. The record makes a checkpoint valid.
  *
  * The thread uses neither the trainer nor a link; ranks communicate in poll.
  */
@@ -13,7 +13,7 @@
 
 #include "train/checkpoint_priv.h"
 
-typedef enum phase { WRITING, COMMITTING, SAVED } phase;
+typedef enum phase { COPYING, WRITING, COMMITTING, SAVED } phase;
 
 struct hpc_saving {
     const hpc_trainer *t;
@@ -27,7 +27,8 @@ struct hpc_saving {
     hpc_stored_tensor *list; /* of its file: parts of one tensor together */
     uint64_t *from;          /* where each of these is in data */
     int64_t list_n;
-    uint8_t *data; /* the copy; NULL once it is written */
+    uint8_t *data;   /* the copy; NULL once it is written */
+    int64_t fence_n; /* COPYING: of the device; after the next fence the copy is there */
     uint64_t data_bytes, file_bytes;
     checkpoint_index index; /* the first rank's, while it commits */
     phase phase;
@@ -113,7 +114,10 @@ static int copy_value(hpc_saving *s, hpc_value v, int64_t i, const checkpoint_pa
     const hpc_type tile = trainer_tile(s->t, v);
     size_t bytes = hpc_type_bytes(&tile);
     uint8_t *to = first ? s->data + s->from[i] : NULL;
-    if (first && s->list[i].bytes == bytes) return trainer_get_tile(to, s->t, v);
+    const bool whole = first && s->list[i].bytes == bytes;
+    if (whole && trainer_dense_of(s->t, v) < 0)
+        return hpc_exec_snapshot_fetch(s->t->exec, v, to, bytes);
+    if (whole) return trainer_get_tile(to, s->t, v);
     int rc = HPC_OK;
     TRY(hpc_grow(&r->data, &r->cap, (int64_t)bytes, 1));
     TRY(trainer_get_tile(r->data, s->t, v));
@@ -133,13 +137,46 @@ out:
     return rc;
 }
 
+static bool has_queues(const hpc_saving *s)
+{
+    return !hpc_device_about(s->t->device).host_memory;
+}
+
+/* Pinned memory is slow to allocate, so that the trainer keeps it. */
+static int take_memory(hpc_saving *s)
+{
+    trainer_copy *c = s->t->copy;
+    int rc = HPC_OK;
+    if (!has_queues(s)) {
+        s->data = hpc_alloc(s->data_bytes + 1, 1);
+        return s->data ? HPC_OK : HPC_E_NOMEM;
+    }
+    if (c->bytes < s->data_bytes + 1) {
+        if (c->data) TRY(hpc_exec_fence(s->t->exec));
+        hpc_device_host_free(s->t->device, c->data);
+        *c = (trainer_copy){0};
+        TRY(hpc_device_host_alloc(&c->data, s->t->device, s->data_bytes + 1));
+        c->bytes = s->data_bytes + 1;
+    }
+    s->data = c->data;
+out:
+    return rc;
+}
+
+static void return_memory(hpc_saving *s)
+{
+    if (!has_queues(s)) hpc_free(s->data);
+    s->data = NULL;
+}
+
 static int copy_state(hpc_saving *s)
 {
     room r = {0}; /* for a tensor of which this rank writes a part */
     int64_t k = 0, i = 0;
     int rc = HPC_OK;
-    s->data = hpc_alloc(s->data_bytes + 1, 1);
-    if (!s->data) TRY(HPC_E_NOMEM);
+    TRY(take_memory(s));
+    TRY(hpc_exec_snapshot_begin(s->t->exec));
+    s->t->copy->reading = true;
     for (hpc_value v = 0; v < s->t->p->value_n; v++) {
         bool mine = k < s->part_n && s->part[k].tensor == v;
         if (!trainer_stores(s->t, v)) continue;
@@ -223,8 +260,7 @@ static int write_state(hpc_saving *s)
     TRY(checkpoint_path(path, s->folder, name));
     TRY(s->ranks > 1 ? write_shard(s, path) : write_all_in_one(s, path));
 out:
-    hpc_free(s->data);
-    s->data = NULL;
+    return_memory(s);
     return rc;
 }
 
@@ -284,6 +320,20 @@ static int start_thread(hpc_saving *s)
         return hpc_fail(HPC_E_NOMEM, "cannot start the thread that writes the checkpoint");
     s->running = true;
     return HPC_OK;
+}
+
+/* The thread writes the copy once it is complete: after a fence, which `wait` makes. */
+static int write_copy(hpc_saving *s, bool wait)
+{
+    int rc = HPC_OK;
+    if (s->phase != COPYING) return HPC_OK;
+    const bool there = !has_queues(s) || hpc_device_about(s->t->device).fence_n > s->fence_n;
+    if (!there && !wait) return HPC_OK;
+    if (!there) TRY(hpc_exec_fence(s->t->exec));
+    s->phase = WRITING;
+    TRY(start_thread(s));
+out:
+    return rc;
 }
 
 /* The thread's failure becomes the caller's. */
@@ -416,7 +466,7 @@ out:
 
 static int all_ended(bool *all, hpc_saving *s)
 {
-    int64_t mine = !s->running, sum = mine;
+    int64_t mine = !s->running && s->phase != COPYING, sum = mine;
     int rc = HPC_OK;
     if (s->ranks > 1)
         rc = hpc_link_run(
@@ -433,6 +483,7 @@ int hpc_saving_poll(hpc_saving *s, bool wait, bool *done)
     bool all;
     int rc = HPC_OK;
     while (s->phase != SAVED) {
+        TRY(write_copy(s, wait));
         if (wait && s->ranks == 1) TRY(join(s));
         if (s->running && __atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) TRY(join(s));
         TRY(all_ended(&all, s));
@@ -483,7 +534,8 @@ int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
     TRY(checkpoint_parts(&s->part, &s->part_n, t, s->masks, s->rank));
     TRY(list_tensors(s));
     TRY(copy_state(s));
-    TRY(start_thread(s));
+    s->fence_n = hpc_device_about(t->device).fence_n;
+    if (!has_queues(s)) TRY(write_copy(s, false));
     *out = s;
     s = NULL;
 out:
@@ -501,7 +553,7 @@ void hpc_saving_end(hpc_saving *s)
     hpc_free(s->part);
     hpc_free(s->list);
     hpc_free(s->from);
-    hpc_free(s->data);
+    return_memory(s);
     checkpoint_index_release(&s->index);
     hpc_free(s);
 }

@@ -2,7 +2,6 @@
  * run.c: runs all steps of a training run: validation, checkpoints, the guard against gradient
  * spikes, stopping and resuming.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,7 +206,7 @@ static int open_trainer(run *r)
     if (r->prune.frozen) o.masks = r->prune.masks;
     if (r->traced) o.traced = 0;
     hpc_trainer_close(r->trainer);
-    int rc = hpc_trainer_open(&r->trainer, &o, false);
+    int rc = run_products_open(&r->trainer, &o, r->o->out, r->leads);
     if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
     if (rc >= 0 && r->plan.unproven[0]) say(r, "the proof of the grid fails: %s", r->plan.unproven);
     return rc;
@@ -228,48 +227,16 @@ out:
     return rc;
 }
 
-/* Checks that all ranks read the same data: nodes may have different files of one name. */
-static int same_data(run *r)
-{
-    const hpc_loader *data = r->data, *other = r->validation;
-    hpc_buf lines = {0};
-    int rc;
-    hpc_buf_printf(&lines, "data=%lld tokens, hash %016" PRIx64 "\n",
-                   (long long)hpc_loader_tokens(data), hpc_loader_hash(data));
-    if (other)
-        hpc_buf_printf(&lines, "validation=%lld tokens, hash %016" PRIx64 "\n",
-                       (long long)hpc_loader_tokens(other), hpc_loader_hash(other));
-    TRY(lines.failed);
-    TRY(hpc_link_same(hpc_grid_world(r->o->trainer.grid), lines.data,
-                      "use the same files on all ranks"));
-out:
-    hpc_buf_release(&lines);
-    return rc;
-}
-
-/* Replicas stay equal only if they start equal and compute equally. */
-static int same_trainer(run *r)
-{
-    hpc_device_info d = hpc_device_about(r->trainer->device);
-    char lines[200];
-    snprintf(lines, sizeof lines, "backend=%s\nisa=%s\n", d.backend, d.isa);
-    hpc_link *world = hpc_grid_world(r->o->trainer.grid);
-    int rc = hpc_link_same(world, lines, "use the same instruction set on all ranks, with --isa");
-    if (rc < 0) return rc;
-    snprintf(lines, sizeof lines, "parameters=hash %016" PRIx64 "\n", r->trainer->begun);
-    return hpc_link_same(world, lines, "use the same --init and the same libraries on all ranks");
-}
-
 static int open_run(run *r)
 {
     bool many = r->ranks > 1;
     char path[PATH];
     int rc;
     TRY(together(r, open_files(r)));
-    if (many) TRY(told(r, same_data(r)));
+    if (many) TRY(told(r, run_same_data(r->data, r->validation, r->o->trainer.grid)));
     TRY(together(r, run_prune_open(&r->prune, r->o, r->checkpoints)));
     TRY(open_trainer(r));
-    if (many) TRY(told(r, same_trainer(r)));
+    if (many) TRY(told(r, run_same_trainer(r->trainer)));
     TRY(told(r, go_on(r)));
     if (!r->leads) goto out;
     TRY(path_in(path, r, "config.json"));
@@ -491,14 +458,34 @@ out:
     return rc;
 }
 
+/* A step had no memory on the device: saves the state before it, which is still whole if the update
+ * had not begun. Ranks of a grid cannot agree on it any more. Returns rc, the step's error. */
+static int save_before(run *r, const hpc_loader_state *data, int rc)
+{
+    hpc_error why = *hpc_error_get();
+    if (rc != HPC_E_NOMEM || r->ranks > 1 || !hpc_trainer_is_whole(r->trainer)) return rc;
+    hpc_error_clear();
+    int saved = hpc_loader_seek(r->data, data);
+    if (saved >= 0) saved = save(r);
+    if (saved >= 0) saved = settle(r, true);
+    if (saved >= 0)
+        say(r, "out of memory at step %lld of %lld: saved, --resume continues; use fewer --rows",
+            (long long)r->at.step, (long long)r->o->steps);
+    hpc_error_clear();
+    hpc_error_adopt(&why);
+    return rc;
+}
+
 static int take_step(run *r)
 {
     hpc_trainer_result s;
     double lr = hpc_lr_at(&r->o->lr, r->at.step + 1, r->o->steps);
+    const hpc_loader_state data = hpc_loader_tell(r->data);
     int64_t start = hpc_clock_ns();
     int rc;
     TRY(hpc_trainer_load(r->trainer, r->data));
-    TRY(hpc_trainer_step(&s, r->trainer, r->at.step + 1, lr, limit_of(r)));
+    rc = hpc_trainer_step(&s, r->trainer, r->at.step + 1, lr, limit_of(r));
+    if (rc < 0) return save_before(r, &data, rc);
     int64_t ns = hpc_clock_ns() - start;
     r->at.step++;
     r->steps++;

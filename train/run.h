@@ -44,6 +44,8 @@ typedef struct hpc_trainer_options {
     const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
                              the trainer makes a plan from these */
     hpc_anneal_config anneal;   /* with step.model.experts.gating HPC_GATING_ANNEAL */
+    const hpc_buf *products;    /* borrowed: text of hpc_trainer_products, for the same algorithms;
+                                   NULL or empty: none */
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;
@@ -84,6 +86,10 @@ typedef struct hpc_profile_row {
 } hpc_profile_row;
 int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t);
 size_t hpc_trainer_peak(const hpc_trainer *t); /* peak device memory in bytes */
+/* The algorithms that this rank's products got when the trainer was opened, as JSON; appends
+ * nothing if the device has no choice. One rank has the fastest, measured; of many, each has the
+ * first that the library proposes. */
+int hpc_trainer_products(hpc_buf *out, const hpc_trainer *t);
 /* Appends a trace of all ranks' traced steps in Chrome's trace format, on the first rank; nothing
  * on the others. Time 0 is when all ranks had opened their trainers. Ends recording. */
 int hpc_trainer_trace(hpc_buf *out, hpc_trainer *t);
@@ -110,6 +116,8 @@ int hpc_trainer_load(hpc_trainer *t, hpc_loader *l);
  * INFINITY: no limit. */
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr,
                      double limit);
+/* False after a step that failed in its update: a checkpoint would mix two steps. */
+bool hpc_trainer_is_whole(const hpc_trainer *t);
 /* Mean loss over the next `rows` rows of a loader; NAN if no target counts. Calls
  * `enough` before each batch. If that returns 1, on all ranks alike, validation stops
  * and returns 1 without a loss. */
@@ -147,11 +155,12 @@ typedef struct hpc_checkpoint {
 } hpc_checkpoint;
 /* Saves a checkpoint, complete on return. Collective, as are the functions below. */
 int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
-/* Saves in the background. When start returns, this rank's state has been copied and the trainer
- * may step; a thread writes the copy. Only one saving at a time. The caller must poll: *done is
- * true once the checkpoint is complete; `wait` blocks until then. poll returns errors of the
- * writer; existing checkpoints stay intact. end joins the thread and discards an incomplete saving;
- * NULL is allowed. */
+/* Saves in the background. When start returns, the trainer may step: this rank's state has been
+ * copied, or the device's copy queue reads it before a step writes it, into pinned memory that the
+ * trainer keeps. Then a thread writes the copy. Only one saving at a time. The caller must poll:
+ * *done is true once the checkpoint is complete; `wait` blocks until then. poll returns errors of
+ * the writer; existing checkpoints stay intact. end joins the thread and discards an incomplete
+ * saving; NULL is allowed. */
 typedef struct hpc_saving hpc_saving;
 int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
                      const hpc_checkpoint *c);

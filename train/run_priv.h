@@ -6,6 +6,13 @@
 
 #include "train/run.h"
 
+/* A copy of state in host memory that the device's queues fill during later steps. */
+typedef struct trainer_copy {
+    void *data; /* of hpc_device_host_alloc, kept for the next checkpoint */
+    size_t bytes;
+    bool reading; /* a step must not write state before hpc_exec_snapshot_end */
+} trainer_copy;
+
 struct hpc_trainer {
     hpc_trainer_options o;
     hpc_program *p;
@@ -31,9 +38,17 @@ struct hpc_trainer {
     uint64_t begun;              /* hash of the initial state over all ranks */
     int64_t zero;                /* hpc_clock_ns when all ranks had opened theirs */
     int64_t stepped, stepped_ns; /* steps since opening, and their time */
+    bool writes_early;           /* gradients are added to state that checkpoints store */
+    bool torn;                   /* an update has begun and not ended: state is of no step */
+    trainer_copy *copy;          /* of state, for checkpoints */
 };
 
 enum { RUN_PATH = 4096 };
+
+/* ---- products of a run (run_products.c) ------------------------------------------------------ */
+/* Opens the trainer with the algorithms of FOLDER/products.json, if it exists; the first rank
+ * writes the file. */
+int run_products_open(hpc_trainer **out, hpc_trainer_options *o, const char *folder, bool leads);
 
 /* ---- pruning of a run (run_prune.c) ---------------------------------------------------------- */
 typedef struct run_prune {
@@ -54,6 +69,10 @@ int run_prune_draw(run_prune *p, char say[160], const hpc_trainer *t, int64_t st
 const char *run_prune_missed(const run_prune *p);
 /* Sets the pruning members of a checkpoint. */
 void run_prune_tell(hpc_checkpoint *c, const run_prune *p);
+
+/* The data and the trainers of all ranks are the same (run_same.c). */
+int run_same_data(const hpc_loader *data, const hpc_loader *validation, hpc_grid *grid);
+int run_same_trainer(const hpc_trainer *t);
 
 /* Checks that options are consistent and suit the model's head (trainer_check.c). */
 int trainer_check(const hpc_trainer_options *o);

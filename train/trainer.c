@@ -204,6 +204,43 @@ static int make_tasks(hpc_trainer *t)
     return HPC_OK;
 }
 
+static bool writes_kept(const hpc_trainer *t, const hpc_insn *i)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        while (v >= 0 && t->p->value[v].base >= 0) v = t->p->value[v].base;
+        if (v >= 0 && t->keeps[v] && i->op->sig.operand[k].flags & HPC_OUT) return true;
+    }
+    return false;
+}
+
+/* Do the tasks that compute gradients write state that checkpoints store? */
+static bool writes_early(const hpc_trainer *t)
+{
+    const hpc_plan_list *l = &t->value->list[trainer_stage(t)];
+    for (int k = 0; k < l->gradient_n; k++) {
+        const hpc_segment *g = &t->p->segment[t->task[k].segment];
+        for (int64_t i = 0; t->task[k].segment >= 0 && i < g->insn_n; i++)
+            if (writes_kept(t, &g->insn[i])) return true;
+    }
+    return false;
+}
+
+/* Those of another device do not fit, and are chosen again. */
+static int use_products(hpc_trainer *t)
+{
+    const hpc_buf *record = t->o.products;
+    bool taken;
+    t->o.products = NULL; /* borrowed while the trainer opens */
+    if (!record || record->n == 0) return HPC_OK;
+    return hpc_device_products_set(&taken, t->device, record->data, record->n, "products.json");
+}
+
+int hpc_trainer_products(hpc_buf *out, const hpc_trainer *t)
+{
+    return hpc_device_products(out, t->device);
+}
+
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
 {
     int rc = trainer_check(o);
@@ -227,13 +264,18 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(shard(t));
     TRY(make_tasks(t));
     TRY(trainer_find_kept(t));
+    t->writes_early = writes_early(t);
+    t->copy = hpc_alloc(1, sizeof *t->copy);
+    if (!t->copy) TRY(HPC_E_NOMEM);
     t->wide = o->model.dtype == HPC_F64;
     t->losses = t->whole[t->io.model.loss].extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));
     hpc_exec_options e = {.slots = t->value->list[trainer_stage(t)].slots,
                           .dry = dry,
                           .profile = o->profile,
-                          .events = trainer_events(t, o->traced)};
+                          .events = trainer_events(t, o->traced),
+                          .products = o->grid ? HPC_PRODUCTS_BY_SHAPE : HPC_PRODUCTS_MEASURED};
+    TRY(use_products(t));
     TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
@@ -255,6 +297,8 @@ void hpc_trainer_close(hpc_trainer *t)
     hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
     hpc_device_host_free(t->device, t->real);
+    if (t->copy) hpc_device_host_free(t->device, t->copy->data);
+    hpc_free(t->copy);
     hpc_device_close(t->device);
     hpc_program_free(t->p);
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);

@@ -264,6 +264,26 @@ out:
     return rc;
 }
 
+/* What a checkpoint still reads of the state comes before it is written. */
+static int end_copy(const hpc_trainer *t)
+{
+    if (!t->copy->reading) return HPC_OK;
+    t->copy->reading = false;
+    return hpc_exec_snapshot_end(t->exec);
+}
+
+bool hpc_trainer_is_whole(const hpc_trainer *t)
+{
+    return !t->torn;
+}
+
+/* From here on, state is written. */
+static int begin_update(hpc_trainer *t)
+{
+    t->torn = true;
+    return end_copy(t);
+}
+
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
 {
     int64_t begin = hpc_clock_ns(), exposed = hpc_exec_exposed(t->exec);
@@ -275,6 +295,7 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     }
     if (out->counted == 0)
         TRY(hpc_fail(HPC_E_FORMAT, "step %lld: no token counts", (long long)step));
+    if (t->writes_early) TRY(begin_update(t));
     TRY(write_scalar(t, 0, t->io.lr, lr));
     TRY(write_scalar(t, 0, t->io.limit, limit));
     TRY(write_anneal(t, step));
@@ -282,7 +303,9 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(add_gradients(out, t));
     TRY(trainer_sum(&out->loss, t));
     out->loss /= (double)out->counted;
+    TRY(begin_update(t));
     TRY(apply_gradients(out, t, step));
+    t->torn = false;
     out->sent += trainer_sent(t);
     out->exposed = (double)(hpc_exec_exposed(t->exec) - exposed) * 1e-9;
     t->stepped++;

@@ -170,11 +170,13 @@ int hpc_bench_check(hpc_bench *b, hpc_bench_result *r)
     hpc_bench_job job = r->job;
     hpc_bench_program small = {0}, ref = {0};
     distance sum = {0};
+    hpc_device *cpu = NULL; /* for the reference, if the device has no f64 */
     int rc;
+    if (!hpc_device_kernels(b->device, true)) TRY(hpc_device_open(&cpu, NULL));
     TRY(emit_small(&small, &job));
     TRY(hpc_bench_open(&small, b->device));
     TRY(hpc_exec_run(small.exec, BENCH_MEASURED, 0));
-    TRY(run_reference(&ref, &small, b->device));
+    TRY(run_reference(&ref, &small, cpu ? cpu : b->device));
     const hpc_insn *i = &small.p->segment[BENCH_MEASURED].insn[0];
     for (int k = 0; k < i->op->sig.operand_n; k++)
         if (i->operand[k] >= 0 && i->op->sig.operand[k].flags & HPC_OUT)
@@ -186,5 +188,6 @@ int hpc_bench_check(hpc_bench *b, hpc_bench_result *r)
 out:
     hpc_bench_close(&ref);
     hpc_bench_close(&small);
+    hpc_device_close(cpu);
     return rc;
 }

@@ -95,52 +95,6 @@ static int check_packed(const engine_model *m)
         hpc_device_about(m->d).backend);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-/* Bytes of the weights in their types and in q4_K, and of the cache. */
-static int measure(double *weights, double *smaller, double *cache, const engine_model *m)
-{
-    hpc_model_tensor *list = NULL;
-    int64_t n = 0;
-    int rc = hpc_model_tensors(&list, &n, &m->c);
-
-    *weights = *smaller = *cache = 0;
-    for (hpc_value v = 0; v < m->p->value_n; v++) {
-        const hpc_value_info *i = &m->p->value[v];
-        bool is_cache = i->name && strncmp(i->name, "cache.", 6) == 0;
-        if (i->kind == HPC_VALUE_STATE && i->base < 0)
-            *(is_cache ? cache : weights) += (double)hpc_type_bytes(&i->type);
-    }
-    for (int64_t k = 0; k < n; k++) {
-        const hpc_dtype_info *d = hpc_dtype_get(
-            list[k].rank == 2 ? hpc_serve_choose(m->from, &list[k], HPC_Q4_K) : HPC_F32);
-        double elements =
-            (double)list[k].extent[0] * (double)(list[k].rank == 2 ? list[k].extent[1] : 1);
-        *smaller += elements / (double)d->block * (double)d->block_bytes;
-    }
-    hpc_free(list);
-    return rc;
-}
-
-/* Prepends sizes that would fit to an error of lacking memory. */
-static int explain_memory(const engine_model *m, int rc)
-{
-    const double mib = 0x1p20;
-    double weights, smaller, cache;
-    hpc_error failed = *hpc_error_get();
-    char choice[96] = "";
-
-    if (rc != HPC_E_NOMEM || !m->p || m->packed) return rc;
-    hpc_error_clear();
-    if (measure(&weights, &smaller, &cache, m) >= 0 && smaller < 0.9 * weights)
-        snprintf(choice, sizeof choice, " (%.0f MiB with --weights q4_K)", smaller / mib);
-    hpc_error_clear();
-    hpc_error_adopt(&failed);
-    return hpc_error_where("device %s cannot hold weights of %.0f MiB%s and a key-value cache of "
-                           "%.0f MiB, which has fewer tokens or --cache bf16 makes smaller",
-                           hpc_device_about(m->d).backend, weights / mib, choice, cache / mib);
-}
-
 /* Lends what the file has in the types of the program; *lent: the number of these states. */
 static int lend_mapped(hpc_lent **list, int64_t *lent, const engine_model *m)
 {
@@ -198,7 +152,7 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
     TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
     TRY(m->packed ? open_packed(m) : open_stored(m));
 out:
-    rc = explain_memory(m, rc);
+    rc = engine_memory_explain(m, rc);
     if (!m->maps || rc < 0) {
         hpc_weights_close(m->from);
         m->from = NULL;

@@ -1,5 +1,6 @@
 /*
- * priv.h: state of an engine: the model as a program (engine_model.c), the requests (engine.c), and
+ * priv.h: state of an engine: the model as a program (engine_model.c,
+ * engine_memory.c), the requests (engine.c), and
  * copies of the KV cache (engine_cache.c).
  */
 #ifndef HPC_INFER_PRIV_H
@@ -29,6 +30,9 @@ typedef struct engine_model {
 
 int engine_model_open(engine_model *m, const hpc_engine_options *o);
 void engine_model_close(engine_model *m);
+/* engine_memory.c: prepends what the model needs, and what would fit, to an error of lacking
+ * memory; returns rc. */
+int engine_memory_explain(const engine_model *m, int rc);
 
 /* Input and output of a run; the model's shape gives the lengths of the arrays. */
 typedef struct engine_batch {

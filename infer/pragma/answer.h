@@ -32,6 +32,7 @@ typedef enum assume_form {
     ASSUME_APART_OR_EQUAL, /* or are one array */
     ASSUME_ROWS,           /* the rows of `one` do not overlap */
     ASSUME_DISTINCT,       /* `one` has no repeated entry */
+    ASSUME_ELEMENTS,       /* different indices of `one` are different elements */
     ASSUME_FORMS
 } assume_form;
 typedef struct premise { /* strings are in program.out, except as a parameter; NULL: none */

@@ -137,8 +137,11 @@ void assume_apart(walk *w, const access *a, const access *b)
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
     if (assume_rows_apart(w, a, b) || is_no_assumption(w, a, b)) return;
     kinship kin = same_origin(w->loop, w->prover, &a->place, &b->place);
-    /* Pointers of Fortran have bounds and strides of their own, and no value to compare. */
-    const bool fortran = w->loop->p->language == HPC_LANGUAGE_FORTRAN;
+    /* Pointers of Fortran have bounds and strides of their own, and no value to compare. Objects of
+     * open types have none either. */
+    const bool fortran = w->loop->p->language == HPC_LANGUAGE_FORTRAN,
+               no_test = fortran || is_open_base(w->prover, a->place.base) ||
+                         is_open_base(w->prover, b->place.base);
     bool as_one = !fortran && kin != KIN_PARTS && !both_hold && harmless_as_one(w, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
         answer_alias(w->answer, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
@@ -158,11 +161,11 @@ void assume_apart(walk *w, const access *a, const access *b)
                        both_hold ? " are not the same object" : " do not overlap");
         hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
     }
-    if (!fortran) apart_check(&check, a, b, as_one);
+    if (!no_test) apart_check(&check, a, b, as_one);
     if (text.data && !text.failed && weak.data && !weak.failed)
         answer_assume_instead(w->answer,
                               &(premise){.text = as_one ? weak.data : text.data,
-                                         .check = fortran ? NULL : spelled(&check),
+                                         .check = no_test ? NULL : spelled(&check),
                                          .form = both_hold ? ASSUME_OTHER
                                                  : as_one  ? ASSUME_APART_OR_EQUAL
                                                            : ASSUME_APART,

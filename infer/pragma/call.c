@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "infer/pragma/inline.h"
+#include "infer/pragma/open.h"
 
 static const char *name_of_call(const walk *w, int32_t call)
 {
@@ -107,10 +108,13 @@ static const poly *assume_assertion(walk *w)
 static const poly *call_of_file(walk *w, int32_t call)
 {
     int32_t v = w->t->node[call].symbol;
+    place p;
     static const effect plain = {.state = 2};
     const effect *f = v >= 0 ? effect_of(w->loop->p, v) : NULL;
     w->loop->cost.operations += 20;
     if (!f) {
+        if (open_element(&p, w, call)) return load_from(w, &p, call);
+        if (open_call(w, call)) return NULL;
         arguments(w, call, &plain);
         answer_unknown(w->answer, "call", call, "the target of the call %s is unknown",
                        node_text(w->loop->p, call));

@@ -62,7 +62,24 @@ static int analyse(hpc_directive_file *f, const hpc_tree *tree, const hpc_direct
     if (f->language == HPC_LANGUAGE_FORTRAN) TRY(hpc_pragma_translate(&f->loops));
     if (o->verify) TRY(o->verify(f, tree, o->user));
     hpc_pragma_weigh(&f->loops);
-    rc = keep_errors(f, tree);
+    TRY(keep_errors(f, tree));
+    rc = hpc_directives_doubt(f, o->flags);
+out:
+    return rc;
+}
+
+/* Reads a file with a missing header again, with the folders that have it. */
+static int read_again(hpc_tree *tree, hpc_check_flags *found, hpc_directive_file *f,
+                      hpc_checker *checker, const hpc_check_flags *known)
+{
+    static const hpc_check_flags none = {0};
+    int rc;
+    if (!tree->missing[0] || f->language == HPC_LANGUAGE_FORTRAN) return HPC_OK;
+    TRY(hpc_check_flags_search(found, known ? known : &none, f->path, f->text.data));
+    if (found->n == 0) return HPC_OK;
+    hpc_tree_release(tree);
+    f->searched = true;
+    rc = read_tree(tree, f, checker, found);
 out:
     return rc;
 }
@@ -70,11 +87,15 @@ out:
 static int find_loops(hpc_directive_file *f, hpc_checker *checker, const hpc_directive_options *o)
 {
     hpc_tree tree = {0};
+    hpc_check_flags found = {0};
+    hpc_directive_options with = *o;
     int rc = HPC_E_UNSUPPORTED;
     if (!hpc_tree_knows(f->language)) {
         f->untyped = "OpenCL is not analysed, only C, C++, CUDA, HIP and Fortran are";
     } else if (!f->untyped) {
         rc = read_tree(&tree, f, checker, o->flags);
+        if (rc >= 0) rc = read_again(&tree, &found, f, checker, o->flags);
+        if (found.n > 0) with.flags = &found;
         if (rc == HPC_E_UNSUPPORTED)
             f->untyped = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
         if (rc == HPC_E_UNSUPPORTED) hpc_error_clear();
@@ -82,8 +103,9 @@ static int find_loops(hpc_directive_file *f, hpc_checker *checker, const hpc_dir
     if (rc == HPC_E_UNSUPPORTED)
         rc = f->untyped ? list(f, &o->loops) : HPC_E_NOMEM;
     else if (rc >= 0)
-        rc = analyse(f, &tree, o);
+        rc = analyse(f, &tree, &with);
     hpc_tree_release(&tree);
+    hpc_check_flags_release(&found);
     return rc;
 }
 

@@ -32,6 +32,7 @@ typedef struct hpc_directive_file {
     int64_t errors;      /* of the compiler */
     const char *error;   /* the first, with its position: "a.c:7: ...", "a.c: x.h:2: ..."; NULL */
     char missing[128];   /* a header */
+    bool searched;       /* folders of its headers were found in the tree around it */
     bool cut;            /* too large: functions at its end are left out */
     hpc_arena *arena;
 } hpc_directive_file;
@@ -56,6 +57,9 @@ int hpc_directive_file_check_line(const hpc_directive_file *f, int64_t line);
 /* Analyses f->text, chooses, and ranks. A file without a syntax tree lists its loops as unknown. */
 int hpc_directives_find(hpc_directive_file *f, hpc_checker *checker,
                         const hpc_directive_options *o);
+/* Lowers the confidence of verdicts with one line of evidence, if a header is missing, or the flags
+ * are not the file's own (doubt.c). */
+int hpc_directives_doubt(hpc_directive_file *f, const hpc_check_flags *flags);
 /* All but path and text. */
 void hpc_directive_file_release(hpc_directive_file *f);
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "infer/pragma/library.h"
 #include "infer/pragma/review.h"
 #include "infer/pragma/written.h"
 
@@ -160,32 +161,43 @@ static int32_t around(const hpc_pragma_loops *l, size_t end)
 
 /* In a file that does not compile, whole functions may not be in the tree: their loops are unknown,
  * and stand where they stand in the text. */
-static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+static int find_lost(hpc_pragma_loops *lost, int64_t *cap, const hpc_pragma_loops *known,
+                     const directives *d, const hpc_pragma_options *o)
 {
-    hpc_pragma_loops lost = {.arena = out->arena}, all = {.arena = out->arena};
-    int64_t cap = 0, k = 0;
-    int32_t *moved = hpc_arena_alloc(out->arena, (size_t)out->n + 1, sizeof *moved);
+    int64_t k = 0;
     int rc = HPC_OK;
-    hpc_evidence *why = hpc_arena_alloc(out->arena, 1, sizeof *why);
-    if (!why || !moved) TRY(HPC_E_NOMEM);
+    hpc_evidence *why = hpc_arena_alloc(lost->arena, 1, sizeof *why);
+    if (!why) return HPC_E_NOMEM;
     *why = (hpc_evidence){.kind = "form",
                           .text = "the compiler does not reach it: the code around it does not "
                                   "compile, or an #if excludes it",
                           .alone = HPC_VERDICT_UNKNOWN};
     for (int64_t i = 0; i < d->loops.n; i++) {
         const hpc_loop *x = &d->loops.item[i];
-        while (k < out->n && out->item[k].at < x->at) k++;
-        if (k < out->n && out->item[k].at == x->at) continue;
+        while (k < known->n && known->item[k].at < x->at) k++;
+        if (k < known->n && known->item[k].at == x->at) continue;
         if (o->line && (o->line < x->line || o->line > x->end_line)) continue;
-        TRY(list_loop(&lost, &cap, d, i, why));
+        TRY(list_loop(lost, cap, d, i, why));
     }
-    if (lost.n == 0) goto out;
-    all.item = hpc_alloc((size_t)(lost.n + out->n), sizeof *all.item);
-    if (!all.item) TRY(HPC_E_NOMEM);
-    for (int64_t i = 0, m = 0; i < out->n || m < lost.n;) {
-        bool first = m == lost.n || (i < out->n && out->item[i].at < lost.item[m].at);
+out:
+    return rc;
+}
+
+/* Merges loops that the tree lacks into those that it has, both in the order of the text. */
+static int merge(hpc_pragma_loops *out, const hpc_pragma_loops *lost)
+{
+    hpc_pragma_loops all = {.arena = out->arena};
+    if (lost->n == 0) return HPC_OK;
+    int32_t *moved = hpc_arena_alloc(out->arena, (size_t)out->n + 1, sizeof *moved);
+    all.item = hpc_alloc((size_t)(lost->n + out->n), sizeof *all.item);
+    if (!moved || !all.item) {
+        hpc_free(all.item);
+        return HPC_E_NOMEM;
+    }
+    for (int64_t i = 0, m = 0; i < out->n || m < lost->n;) {
+        bool first = m == lost->n || (i < out->n && out->item[i].at < lost->item[m].at);
         hpc_pragma_loop *x = &all.item[all.n];
-        *x = first ? out->item[i] : lost.item[m];
+        *x = first ? out->item[i] : lost->item[m];
         if (first)
             x->outer = x->outer < 0 ? -1 : moved[x->outer];
         else
@@ -196,8 +208,36 @@ static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma
     }
     hpc_free(out->item);
     *out = all;
+    return HPC_OK;
+}
+
+static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+{
+    hpc_pragma_loops lost = {.arena = out->arena};
+    int64_t cap = 0;
+    int rc;
+    TRY(find_lost(&lost, &cap, out, d, o));
+    rc = merge(out, &lost);
 out:
     hpc_free(lost.item);
+    return rc;
+}
+
+/* Calls that a library runs in parallel. Loops in their bodies are in a parallel region. */
+static int add_library(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+{
+    hpc_pragma_loops calls = {.arena = out->arena};
+    int64_t cap = 0;
+    int rc;
+    TRY(library_find(&calls, &cap, d, o->line));
+    TRY(merge(out, &calls));
+    size_t end = 0;
+    for (int64_t i = 0; i < out->n; i++) {
+        if (out->item[i].already && out->item[i].end > end) end = out->item[i].end;
+        if (!out->item[i].already && out->item[i].end <= end) out->item[i].inside = true;
+    }
+out:
+    hpc_free(calls.item);
     return rc;
 }
 
@@ -220,6 +260,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_opti
         }
         if (!is_other_loop(p->t, x)) TRY(find_fixed(x, &d, loop, out->arena));
     }
+    rc = add_library(out, &d, o);
 out:
     directives_close(&d);
     return rc;

@@ -7,6 +7,7 @@
 #include "infer/pragma/existing.h"
 #include "infer/pragma/fortran.h"
 #include "infer/pragma/memory.h"
+#include "infer/pragma/open.h"
 #include "infer/pragma/propose.h"
 #include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
@@ -111,6 +112,7 @@ static int judge(hpc_pragma_loop *out, const program *p, int32_t loop, int32_t f
         scalars_judge(&s.walk);
         memory_judge(&s.walk);
         hidden_judge(&s.walk);
+        open_judge(&s.walk);
     }
     if (o->default_none) share_rest(&s.answer, &s.loop);
     TRY(keep(out, &s.walk, o));

@@ -71,10 +71,14 @@ static void pass(gathering *g, int64_t k)
 
 static void gather_single(gathering *g, assume_form form)
 {
-    static const char *const before
-        [ASSUME_FORMS] = {[ASSUME_ROWS] = "the rows of each of ", [ASSUME_DISTINCT] = "none of "},
-  *const after[ASSUME_FORMS] = {
-      [ASSUME_ROWS] = " do not overlap each other", [ASSUME_DISTINCT] = " has a repeated entry"};
+    static const char *const before[ASSUME_FORMS] = {[ASSUME_ROWS] = "the rows of each of ",
+                                                     [ASSUME_DISTINCT] = "none of ",
+                                                     [ASSUME_ELEMENTS] =
+                                                         "different indices of each of "},
+                             *const after[ASSUME_FORMS] = {
+                                 [ASSUME_ROWS] = " do not overlap each other",
+                                 [ASSUME_DISTINCT] = " has a repeated entry",
+                                 [ASSUME_ELEMENTS] = " are different elements"};
     names all = {0};
     int64_t first = -1;
     for (int64_t k = 0; k < g->a->assumptions_n; k++) {
@@ -226,6 +230,7 @@ void answer_gather(answer *a, int32_t loop)
     }
     gather_single(&g, ASSUME_ROWS);
     gather_single(&g, ASSUME_DISTINCT);
+    gather_single(&g, ASSUME_ELEMENTS);
     gather_pairs(&g);
     if (limited && (g.groups > UNTESTED_MOST || g.widest > NAMES_MOST))
         answer_unknown(a, "alias", loop, "it depends on too many assumptions that have no test");

@@ -3,6 +3,7 @@
  * value, a test and a step that the body does not change.
  */
 #include "infer/pragma/inline.h"
+#include "infer/pragma/open.h"
 
 static void refuse(loop_head *h, const walk *w, int32_t node, const char *reason)
 {
@@ -130,7 +131,7 @@ static bool has_call(const hpc_tree *t, int32_t e)
 static bool calls_are_plain(walk *w, int32_t e)
 {
     for (int32_t i = e; i < w->t->node[e].end; i++) {
-        if (w->t->node[i].kind != HPC_TREE_CALL) continue;
+        if (w->t->node[i].kind != HPC_TREE_CALL || is_open_call(w, i)) continue;
         call_known k = call_known_of(w->t, w->t->node[i].symbol);
         if (k == CALL_VALUE || k == CALL_METHOD_READ) continue;
         int32_t v = w->t->node[i].symbol;

@@ -108,7 +108,7 @@ int loop_open(loop_facts *l, const program *p, int32_t node, int32_t function)
 {
     const hpc_tree *t = p->t;
     int32_t end = t->node[node].end;
-    *l = (loop_facts){.p = p, .node = node, .function = function};
+    *l = (loop_facts){.p = p, .node = node, .function = function, .open = in_template(t, node)};
     for (int32_t i = node; i < end; i++) l->slots_cap += loop_assigned_by(p, i) >= 0;
     l->slot_of = hpc_arena_alloc(p->work, (size_t)t->symbols_n + 1, sizeof *l->slot_of);
     l->slots = hpc_arena_alloc(p->work, (size_t)l->slots_cap + 1, sizeof *l->slots);

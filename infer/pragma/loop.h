@@ -71,6 +71,7 @@ typedef struct loop_facts {
     const program *p;
     int32_t node, function;
     bool is_instance; /* of a template: other instances may have other types */
+    bool open;        /* in a template itself, so unknown types are those of its parameters */
     loop_head head;
     int32_t iteration;         /* the atom of the loop variable */
     const fact *before, *runs; /* facts before the loop; facts in each iteration */

@@ -6,6 +6,7 @@
 
 #include "infer/pragma/memory.h"
 
+#include "infer/pragma/open.h"
 #include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
@@ -306,7 +307,7 @@ static bool make_private(walk *w, const access *a)
 
 /* A variable of a type that only an instantiation decides. It may be a number with a reduction, or
  * private. */
-static bool is_open_type(const walk *w, const access *a)
+static bool has_open_type(const walk *w, const access *a)
 {
     const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
     return x && x->kind == ATOM_OBJECT && a->place.n == 0 &&
@@ -324,11 +325,12 @@ static void judge_meeting(walk *w, const access *a, const access *b, bool same)
         return;
     }
     if (make_private(w, a)) return;
-    if (a->update && a->update == b->update && reduce_array(w, a)) return;
+    if (has_open_type(w, a) && open_reduction(w, a, b)) return;
+    if (!has_open_type(w, a) && a->update && a->update == b->update && reduce_array(w, a)) return;
     if (m == MEETING_MAYBE &&
         (assume_index(w, a, b) || assume_distinct(w, a, b) || assume_limited(w, a, b)))
         return;
-    if (is_open_type(w, a))
+    if (has_open_type(w, a))
         answer_unknown(w->answer, "scalar", a->node,
                        "the type of %s is unknown until the template is instantiated",
                        node_text(w->loop->p, a->node));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "infer/pragma/inline.h"
+#include "infer/pragma/open.h"
 
 static bool add_step(place *p, int32_t field, const poly *index)
 {
@@ -98,7 +99,8 @@ static bool place_of_member(place *out, walk *w, int32_t e)
     int32_t c = hpc_tree_first(w->t, e);
     bool through = n->op == '>' || (c && w->t->node[c].kind == HPC_TREE_THIS);
     if (!c || n->symbol < 0) return nowhere(out, n->type);
-    if (w->t->symbol[n->symbol].kind != HPC_SYMBOL_FIELD) { /* a static member */
+    const bool open = w->loop->open && w->t->symbol[n->symbol].kind == HPC_SYMBOL_OTHER;
+    if (w->t->symbol[n->symbol].kind != HPC_SYMBOL_FIELD && !open) { /* a static member */
         *out = (place){.base = atom_object(w->prover, n->symbol), .type = n->type};
         return true;
     }
@@ -123,6 +125,8 @@ static bool place_of_index(place *out, walk *w, int32_t e)
     const hpc_tree *t = w->t;
     int32_t a = hpc_tree_child(t, e, 0), i = hpc_tree_child(t, e, 1), type = t->node[e].type;
     if (!a || !i) return nowhere(out, type);
+    if (w->loop->open && is_open_type(t, t->node[a].type))
+        return open_element(out, w, e) || nowhere(out, type);
     if (kind_of(t, t->node[a].type) == HPC_TYPE_INTEGER) { /* i[a] */
         int32_t b = a;
         a = i;
@@ -197,7 +201,8 @@ bool place_of(place *out, walk *w, int32_t e)
         if (n->op == '*' && c) return place_behind(out, w, value_of(w, c), n->type);
         break;
     case HPC_TREE_CALL:
-        if (place_of_call(out, w, e) || place_inlined(out, w, e)) return true;
+        if (place_of_call(out, w, e) || place_inlined(out, w, e) || open_element(out, w, e))
+            return true;
         break;
     default: break;
     }

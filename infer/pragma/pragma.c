@@ -16,6 +16,11 @@ const char *hpc_existing_name(hpc_existing e)
     return names[e];
 }
 
+const char *hpc_loop_verdict_name(const hpc_pragma_loop *l)
+{
+    return l->already ? "already parallel" : hpc_verdict_name(l->verdict);
+}
+
 void hpc_pragma_loops_release(hpc_pragma_loops *l)
 {
     hpc_free(l->item);

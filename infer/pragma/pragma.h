@@ -57,6 +57,9 @@ typedef enum hpc_existing {
     HPC_EXISTING_REDUNDANT  /* correct, with clauses that state the default */
 } hpc_existing;
 const char *hpc_existing_name(hpc_existing e);
+struct hpc_pragma_loop;
+/* "already parallel" for a call that a library runs in parallel, else the name of the verdict. */
+const char *hpc_loop_verdict_name(const struct hpc_pragma_loop *l);
 
 typedef struct hpc_pragma_loop {
     uint32_t line, column, end_line;
@@ -75,14 +78,15 @@ typedef struct hpc_pragma_loop {
     bool small;        /* too short for threads to pay */
     bool vectors;      /* the proposal is for vectors, without threads */
     const char *plain; /* the directive without collapse, simd and target; NULL: none */
-    const char *vector; /* a directive for vectors alone, for a loop with a reduction; NULL */
-    const char *idle;   /* reason why threads do not pay for each entry of the loop; NULL */
-    const char *least;  /* condition before the loop: enough iterations for threads; NULL */
-    bool inside;        /* textually in a parallel region or in a loop with a directive */
-    const char *fixed;  /* reason why no directive can be inserted before it; NULL */
-    const char *guard;  /* condition before the loop that implies all assumptions that are not
-                           trusted; NULL: no such assumption, or one has no check */
-    bool untested;      /* an assumption has no check and is not trusted */
+    const char *vector;  /* a directive for vectors alone, for a loop with a reduction; NULL */
+    const char *idle;    /* reason why threads do not pay for each entry of the loop; NULL */
+    const char *least;   /* condition before the loop: enough iterations for threads; NULL */
+    bool inside;         /* textually in a parallel region or in a loop with a directive */
+    const char *fixed;   /* reason why no directive can be inserted before it; NULL */
+    const char *guard;   /* condition before the loop that implies all assumptions that are not
+                            trusted; NULL: no such assumption, or one has no check */
+    bool untested;       /* an assumption has no check and is not trusted */
+    const char *already; /* the library function that runs it in parallel; NULL */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;

@@ -138,11 +138,31 @@ bool is_container_place(const place *p)
     return false;
 }
 
-static relation relate_sources(const program *f, const place *p, const atom *a, const place *q,
-                               const atom *b)
+bool is_open_base(const prover *pr, int32_t base)
 {
+    const atom *a = &pr->atoms[base];
+    if (a->kind == ATOM_SYMBOL) return is_open_type(pr->t, pr->t->symbol[a->symbol].type);
+    return a->kind == ATOM_LOAD && is_open_type(pr->t, a->place->type);
+}
+
+/* Objects of an open type may share memory with all but what the function keeps to itself. */
+static relation relate_open(const program *f, const atom *a, source x, const atom *b, source y)
+{
+    if (x == SOURCE_LOCAL && a->kind == ATOM_OBJECT && !f->use[a->symbol].addressed)
+        return RELATION_APART;
+    if (y == SOURCE_LOCAL && b->kind == ATOM_OBJECT && !f->use[b->symbol].addressed)
+        return RELATION_APART;
+    return RELATION_MAYBE;
+}
+
+static relation relate_sources(const program *f, const prover *pr, const place *p, const place *q)
+{
+    const atom *a = &pr->atoms[atom_untyped(pr, p->base)],
+               *b = &pr->atoms[atom_untyped(pr, q->base)];
     if (a == b) return RELATION_MAYBE; /* one pointer under two types */
     source x = source_of(f, a), y = source_of(f, b);
+    const bool open = is_open_base(pr, p->base) || is_open_base(pr, q->base);
+    if (open && x != SOURCE_RESTRICT && y != SOURCE_RESTRICT) return relate_open(f, a, x, b, y);
     bool object_a = a->kind == ATOM_OBJECT, object_b = b->kind == ATOM_OBJECT;
     bool both_hold = is_container_place(p) && is_container_place(q);
     if (object_a && object_b) {
@@ -196,6 +216,5 @@ relation relate(const program *f, const prover *pr, const place *p, const place 
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
     if (p->base == q->base)
         return is_container_place(p) == is_container_place(q) ? RELATION_SAME : RELATION_APART;
-    return relate_sources(f, p, &pr->atoms[atom_untyped(pr, p->base)], q,
-                          &pr->atoms[atom_untyped(pr, q->base)]);
+    return relate_sources(f, pr, p, q);
 }

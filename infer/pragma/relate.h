@@ -13,6 +13,7 @@ typedef enum relation {
     RELATION_EITHER, /* the same object, or disjoint as a whole */
     RELATION_MAYBE   /* unknown */
 } relation;
+bool is_open_base(const prover *pr, int32_t base); /* an object of an open type, as a pointer */
 relation relate(const program *f, const prover *pr, const place *p, const place *q);
 bool field_in_union(const hpc_tree *t, int32_t field);
 bool is_container_place(const place *p); /* an element that a container owns */

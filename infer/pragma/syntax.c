@@ -27,6 +27,19 @@ int32_t bare_type(const hpc_tree *t, int32_t type)
     return type;
 }
 
+bool is_open_type(const hpc_tree *t, int32_t type)
+{
+    type = bare_type(t, type);
+    return type >= 0 && t->type[type].kind == HPC_TYPE_UNKNOWN;
+}
+
+bool in_template(const hpc_tree *t, int32_t i)
+{
+    for (; i > 0; i = t->node[i].parent)
+        if (t->node[i].flags & HPC_TREE_TEMPLATE) return true;
+    return false;
+}
+
 /* Recognizes library containers that keep their elements in an array of their own. */
 container container_of(const hpc_tree *t, int32_t type)
 {

@@ -25,6 +25,8 @@ static inline const char *symbol_name(const hpc_tree *t, int32_t symbol)
 bool is_same_type(const hpc_tree *t, int32_t a, int32_t b); /* ignores const */
 int32_t bare_type(const hpc_tree *t, int32_t type);         /* without references */
 bool is_plain_number(const hpc_tree *t, int32_t type);      /* integer, pointer, bool */
+bool is_open_type(const hpc_tree *t, int32_t type);         /* unknown, as types in templates are */
+bool in_template(const hpc_tree *t, int32_t i);             /* in a function whose types are open */
 typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
 

@@ -108,6 +108,13 @@ const poly *load_from(walk *w, const place *p, int32_t node)
     return poly_atom(w->prover, atom_load(w->prover, p));
 }
 
+const poly *settled_member(walk *w, const place *p)
+{
+    if (p->base < 0 || is_stored(w, p)) return NULL;
+    const int32_t load = atom_load(w->prover, p);
+    return load < 0 || w->prover->atoms[load].varies ? NULL : poly_atom(w->prover, load);
+}
+
 static bool base_is_private(const walk *w, const place *p)
 {
     if (p->base < 0) return false;
@@ -115,6 +122,18 @@ static bool base_is_private(const walk *w, const place *p)
     if (a->kind == ATOM_OPAQUE && a->op == 'F') return true;
     if (a->kind != ATOM_OBJECT || !is_inside(w->loop, a->symbol)) return false;
     return kind_of(w->t, w->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
+}
+
+/* "auto x" declares an object, "auto &x" a reference. */
+static bool is_auto_value(const program *p, int32_t variable)
+{
+    const hpc_tree_node *n = &p->t->node[variable];
+    size_t at = n->at;
+    if ((n->flags & (HPC_TREE_MACRO | HPC_TREE_ELSEWHERE)) || n->to > p->text_n) return false;
+    if (n->to - at > 6 && memcmp(p->text + at, "const ", 6) == 0) at += 6;
+    if (n->to - at < 6 || memcmp(p->text + at, "auto ", 5) != 0) return false;
+    for (at += 5; at < n->to && p->text[at] == ' ';) at++;
+    return at < n->to && p->text[at] != '&' && p->text[at] != '[';
 }
 
 /* A variable of a type that a template leaves open, made from an lvalue: it may be a reference. */
@@ -127,6 +146,7 @@ static bool may_refer(const walk *w, const place *p)
     if (kind_of(t, v->type) != HPC_TYPE_UNKNOWN) return false;
     int32_t first = t->node[v->node].kind == HPC_TREE_VARIABLE ? hpc_tree_first(t, v->node) : 0;
     uint8_t kind = first ? t->node[first].kind : HPC_TREE_NUMBER;
+    if (kind == HPC_TREE_CALL && is_auto_value(w->loop->p, v->node)) return false;
     return kind != HPC_TREE_NUMBER && kind != HPC_TREE_FLOAT && kind != HPC_TREE_BINARY &&
            kind != HPC_TREE_CONSTRUCT && kind != HPC_TREE_LIST;
 }

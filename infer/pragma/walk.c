@@ -102,7 +102,9 @@ static bool walk_update(walk *w, int32_t i)
     int32_t v = t->node[r.target].kind == HPC_TREE_NAME ? t->node[r.target].symbol : -1;
     int32_t k = slot_index(w->loop, v);
     uint8_t kind = kind_of(t, bare_type(t, t->node[r.target].type));
-    if (kind != HPC_TYPE_INTEGER && kind != HPC_TYPE_FLOAT && kind != HPC_TYPE_BOOL) return false;
+    const bool open = w->loop->open && kind == HPC_TYPE_UNKNOWN && v >= 0 && k < 0;
+    if (kind != HPC_TYPE_INTEGER && kind != HPC_TYPE_FLOAT && kind != HPC_TYPE_BOOL && !open)
+        return false;
     if (kind == HPC_TYPE_INTEGER && is_float(t, r.value)) return false; /* cut each time */
     int32_t type = bare_type(t, t->node[r.target].type);
     if (type >= 0 && (t->type[type].flags & HPC_TYPE_VOLATILE)) return false;

@@ -60,6 +60,8 @@ void induction_find(walk *w); /* sets the stride of slots that advance by the sa
 const poly *value_of(walk *w, int32_t e); /* evaluates an expression, with its accesses */
 /* The value of a variable that the loop does not change: its initialiser, if that is known. */
 const poly *settled_value(walk *w, int32_t v);
+/* The value of an object's member that the loop does not change; NULL. */
+const poly *settled_member(walk *w, const place *p);
 void access_add(walk *w, const place *p, int32_t node, bool write, uint8_t update);
 void access_everything(walk *w, int32_t node); /* an access to unknown memory */
 const poly *slot_read(walk *w, int32_t k, int32_t node);

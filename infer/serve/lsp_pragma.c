@@ -133,7 +133,7 @@ static void put_message(hpc_buf *out, const hpc_directive_file *f, int64_t k)
     } else if (c->put) {
         hpc_buf_printf(out, "this loop can run in parallel: %s", c->directive);
     } else {
-        hpc_buf_printf(out, "%s", hpc_verdict_name(l->verdict));
+        hpc_buf_printf(out, "%s", hpc_loop_verdict_name(l));
         if (c->because)
             hpc_buf_printf(out, ": %s", c->because);
         else if (evidence)
@@ -174,7 +174,7 @@ static void put_diagnostic(hpc_json_out *w, const lsp_server *s, const analysis 
     hpc_json_put_int(w, "severity", severity_of(&a->file, k));
     hpc_json_put_text(w, "code",
                       hpc_directive_is_wrong(l) ? hpc_existing_name(l->existing_is)
-                                                : hpc_verdict_name(l->verdict));
+                                                : hpc_loop_verdict_name(l));
     hpc_json_put_text(w, "source", "hpccoder");
     hpc_json_put_text(w, "message", message.n > 0 ? message.data : "");
     put_related(w, s, a, l);
@@ -366,7 +366,7 @@ static void put_explanation(hpc_buf *out, const hpc_directive_file *f, int64_t k
     const hpc_pragma_loop *l = &f->loops.item[k];
     const hpc_directive_choice *c = &f->choice[k];
     hpc_brief b;
-    hpc_buf_printf(out, "**hpccoder: %s**\n", hpc_verdict_name(l->verdict));
+    hpc_buf_printf(out, "**hpccoder: %s**\n", hpc_loop_verdict_name(l));
     if (c->directive) hpc_buf_printf(out, "\n```c\n%s\n```\n", c->directive);
     if (c->because) hpc_buf_printf(out, "\n%s\n", c->because);
     for (int64_t i = 0; i < l->assumptions_n && i < RELATED; i++)

@@ -121,11 +121,20 @@ typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_dir
 
 typedef struct hpc_device_options {
     const char *backend; /* "cpu" (default), "mock"; "cuda" where built. May have ":INDEX" */
-    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
+    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best. cuda,
+                            cuda-shim: settings, as "graphs=off" (cuda/settings.c) */
     int threads;         /* workers; 0: one per core that this process may use */
     int index;           /* of several devices of the backend, from 0 */
     const char *library; /* cuda, cuda-shim: the file of their kernels, which opens them */
 } hpc_device_options;
+
+/* The order of the sums of products, on a device whose library has several algorithms. */
+typedef enum hpc_products {
+    HPC_PRODUCTS_FIXED,    /* independent of the number of rows: inference */
+    HPC_PRODUCTS_BY_SHAPE, /* the library's first choice for each shape: training */
+    HPC_PRODUCTS_MEASURED  /* the fastest for each shape, measured when a program is opened, unless
+                              hpc_device_products_set names it */
+} hpc_products;
 
 typedef struct hpc_device hpc_device;
 struct hpc_backend;
@@ -143,6 +152,7 @@ typedef struct hpc_device_info {
     int64_t fence_n;       /* fences so far */
     size_t memory_bytes;   /* of the device in all; 0: unknown */
     hpc_dtype activations; /* type of the activations of inference */
+    bool graphs;           /* commands of repeated runs are recorded once and replayed */
 } hpc_device_info;
 
 /* How a backend stores a weight of inference. */
@@ -184,6 +194,8 @@ typedef struct hpc_device_entry {
 /* The devices of all backends, at most `most`; returns their number. */
 int hpc_device_list(hpc_device_entry *out, int most);
 
+/* Bytes that can be allocated now; 0: unknown. */
+size_t hpc_device_available(hpc_device *d);
 /* Aligned to HPC_ALIGN; content undefined. */
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);
 void hpc_device_free(hpc_device *d, void *p);
@@ -197,6 +209,14 @@ int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size
                     hpc_direction way);
 /* Waits for all queues; the first failure in any of them is returned and recorded here. */
 int hpc_device_fence(hpc_device *d);
+
+/* The algorithms that products got by HPC_PRODUCTS_BY_SHAPE or _MEASURED so far, as JSON with the
+ * device and the version of its library. Appends nothing if no product has one. */
+int hpc_device_products(hpc_buf *out, hpc_device *d);
+/* Takes those of such a text for programs that are opened later, if the device and the version are
+ * the same; *taken is false otherwise. HPC_E_FORMAT names what is wrong in `source`. */
+int hpc_device_products_set(bool *taken, hpc_device *d, const char *text, size_t bytes,
+                            const char *source);
 
 #ifdef __cplusplus
 }

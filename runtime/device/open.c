@@ -129,6 +129,11 @@ hpc_pool *hpc_device_pool(const hpc_device *d)
     return d->info.host_memory ? d->pool : NULL;
 }
 
+size_t hpc_device_available(hpc_device *d)
+{
+    return d->backend->available ? d->backend->available(d) : 0;
+}
+
 int hpc_device_alloc(void **out, hpc_device *d, size_t bytes)
 {
     int rc = 0;
@@ -188,6 +193,24 @@ hpc_layout hpc_device_layout(const hpc_device *d, hpc_weight_role role, hpc_dtyp
 {
     const hpc_backend *b = d ? d->backend : &hpc_backend_cpu;
     return b->layout ? b->layout(d, role, t) : (hpc_layout){.pack = HPC_PLAIN};
+}
+
+int hpc_device_products(hpc_buf *out, hpc_device *d)
+{
+    return d->backend->products ? d->backend->products(out, d) : 0;
+}
+
+int hpc_device_products_set(bool *taken, hpc_device *d, const char *text, size_t bytes,
+                            const char *source)
+{
+    hpc_json *root = NULL;
+    int rc;
+    *taken = false;
+    TRY(hpc_json_parse(&root, text, bytes, source));
+    if (d->backend->products_set) TRY(d->backend->products_set(taken, d, root));
+out:
+    hpc_json_free(root);
+    return rc < 0 ? hpc_error_where("%s", source) : rc;
 }
 
 int hpc_device_fence(hpc_device *d)

@@ -95,7 +95,7 @@ int hpc_probe_open(hpc_probe **out, hpc_device *d, double seconds)
     *out = NULL;
     hpc_probe *p = hpc_alloc(1, sizeof *p);
     if (!p) goto out;
-    TRY(hpc_cpu_probe_find(&p->cpu, about.isa));
+    TRY(hpc_cpu_probe_find(&p->cpu, about.cpu ? about.isa : NULL)); /* NULL: a GPU's */
     p->pool = hpc_device_pool(d);
     if (!p->pool) TRY(hpc_pool_create(&p->own, about.threads));
     if (!p->pool) p->pool = p->own;

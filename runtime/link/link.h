@@ -143,6 +143,11 @@ typedef struct hpc_link_ops {
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);
     void (*close)(hpc_link *l);
+    /* Registers device memory that later operations use, until it is deregistered, which comes
+     * before it is freed and before the link closes. *handle NULL: the link gains nothing by it.
+     * Both NULL: no link of this kind does. */
+    int (*register_memory)(hpc_link *l, void **handle, void *memory, size_t bytes);
+    void (*deregister_memory)(hpc_link *l, void *handle);
 } hpc_link_ops;
 
 /* Data that this rank has sent, by the formulas of ring algorithms: ALL_REDUCE 2(N-1)/N nb,

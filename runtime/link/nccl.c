@@ -335,6 +335,22 @@ out:
     return rc;
 }
 
+static int nccl_register(hpc_link *base, void **handle, void *memory, size_t bytes)
+{
+    nccl_link *l = (nccl_link *)base;
+    char why[HPC_RAIL_TEXT] = "";
+    *handle = NULL;
+    if (l->failed) return broken(l);
+    if (l->rail->register_memory(l->self, handle, memory, bytes, why) == 0) return 0;
+    return fail_here(l, "registering memory", why);
+}
+
+static void nccl_deregister(hpc_link *base, void *handle)
+{
+    nccl_link *l = (nccl_link *)base;
+    l->rail->deregister_memory(l->self, handle);
+}
+
 static const hpc_link_ops nccl_ops = {
     .name = "nccl",
     .device_memory = true,
@@ -345,4 +361,6 @@ static const hpc_link_ops nccl_ops = {
     .abort = nccl_abort,
     .split = nccl_split,
     .close = nccl_close,
+    .register_memory = nccl_register,
+    .deregister_memory = nccl_deregister,
 };

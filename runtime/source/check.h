@@ -48,6 +48,10 @@ void hpc_check_database_find(char *out, const char *file);
 /* From a list, NULL-terminated; relative folders are relative to `folder` (NULL: the working one).
  */
 int hpc_check_flags_given(hpc_check_flags *out, const char *const *list, const char *folder);
+/* The flags and the folders of headers that the file includes, directly or not, if the tree
+ * around it has them. text: of the file, NUL-terminated. n 0: none was found. */
+int hpc_check_flags_search(hpc_check_flags *out, const hpc_check_flags *known, const char *path,
+                           const char *text);
 void hpc_check_flags_release(hpc_check_flags *f);
 
 /* ---- the checker --------------------------------------------------------------- */

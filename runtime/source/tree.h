@@ -168,7 +168,8 @@ enum {
     HPC_TREE_BY_REFERENCE = 1 << 2,
     HPC_TREE_ERRORS = 1 << 3, /* the compiler found an error in it: parts may be missing */
     HPC_TREE_ELSEWHERE =
-        1 << 4 /* in a header: it has no position in the text, and line and column 0 */
+        1 << 4, /* in a header: it has no position in the text, and line and column 0 */
+    HPC_TREE_TEMPLATE = 1 << 5 /* FUNCTION: of a template, which leaves types open */
 };
 enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; deeper code is OTHER without children */
 typedef struct hpc_tree_node {

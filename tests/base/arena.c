@@ -1,4 +1,5 @@
 /* arena.c: alignment, zeroing, reuse after rewinding, and failing allocations. */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* buf.c: appending, formatting across the edge of the capacity, and failed appends. */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

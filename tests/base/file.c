@@ -2,6 +2,7 @@
  * Tests of runtime/base/file.c: reading, mapping, atomic saving, creating folders; short and
  * failing system calls; no leftover files.
  */
+/* tsan: left out, starts no thread. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/base/file_edit.c: attributes of a file that survive replacement of its
  * contents.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/base/json.c: lookup, typed getters, positions in messages, hostile input,
  * running out of memory.
  */
+/* tsan: left out, starts no thread. */
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/base/json_write.c: exact output, and round trips of any input through the
  * parser.
  */
+/* tsan: left out, starts no thread. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /*
  * map.c: insertion, replacement, insertion order, growth, unusual keys, failing allocations.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

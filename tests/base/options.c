@@ -2,6 +2,7 @@
  * Tests of runtime/base/options*.c: parsing and its messages, and conversion of structs from and
  * to JSON. options_text.c tests the generated texts.
  */
+/* tsan: left out, starts no thread. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * Tests of runtime/base/options_text.c, options_man.c and options_completion.c: generated texts
  * equal golden ones, and groff and bash accept them.
  */
+/* tsan: left out, starts no thread. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/base/table.c: tables and paragraphs fit a width and lose nothing else.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

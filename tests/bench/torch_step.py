@@ -27,6 +27,7 @@ def options():
     p.add_argument("--turns", type=int, default=3)
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--compile", action="store_true", help="torch.compile")
+    p.add_argument("--device", default="cpu", help="cpu, cuda, or a device of hpccoder for tests; exit 77 without CUDA in torch")
     p.add_argument("--python", default=sys.executable)
     p.add_argument("--hpccoder", default="build/release/hpccoder")
     p.add_argument("--torch-turn", action="store_true", help=argparse.SUPPRESS)
@@ -96,6 +97,8 @@ def torch_turn(o):
     import torch
 
     torch.set_num_threads(o.threads)
+    gpu = o.device.startswith("cuda")
+    torch.set_default_device("cuda" if gpu else "cpu")
     torch.manual_seed(1)
     parameters, loss = model(torch, shape_of(o), o.length)
     if o.compile:
@@ -105,7 +108,7 @@ def torch_turn(o):
     except (RuntimeError, TypeError):
         update = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
     tokens = torch.randint(0, shape_of(o)["vocab"], (o.rows, o.length))
-    half = torch.autocast("cpu", dtype=torch.bfloat16, enabled=o.dtype == "bf16")
+    half = torch.autocast("cuda" if gpu else "cpu", dtype=torch.bfloat16, enabled=o.dtype == "bf16")
     times = []
     for _ in range(o.steps + (3 if o.compile else 1)):
         start = time.perf_counter()
@@ -126,7 +129,8 @@ def ours(o):
     words = [o.hpccoder, "bench", "step", "--json", "--tied", "--kv-heads", str(c["heads"])]
     for k, v in dict(c, length=o.length, sequences=o.rows, steps=o.steps + 1, threads=o.threads).items():
         words += [f"--{k}", str(v)]
-    child = subprocess.Popen(words + ["--dtype", o.dtype], stdout=subprocess.PIPE, text=True)
+    words += ["--dtype", o.dtype, "--device", o.device]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     lines = [json.loads(line) for line in child.stdout if line.startswith("{")]
     _, status, usage = os.wait4(child.pid, 0)
     if status:
@@ -147,10 +151,19 @@ def theirs(o):
     return out["ms"], out["peak"], out["version"]
 
 
+def skip_without_cuda(o):
+    """On a GPU, PyTorch must have one."""
+    check = "import torch, sys; sys.exit(not torch.cuda.is_available())"
+    if o.device != "cpu" and subprocess.run([o.python, "-c", check], stderr=subprocess.DEVNULL).returncode:
+        print("SKIP: no PyTorch with CUDA")
+        sys.exit(77)
+
+
 def main():
     o = options()
     if o.torch_turn:
         return torch_turn(o)
+    skip_without_cuda(o)
     a, b, peaks = [], [], [0, 0]
     for _ in range(o.turns):
         ms, peak = ours(o)

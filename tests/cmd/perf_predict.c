@@ -350,11 +350,12 @@ typedef struct large {
 
 static void large_init(large *l, int64_t n, const char *path, const char *why)
 {
-    const hpc_perf_result said = {.verdict = HPC_PERF_SLOWER,
-                                  .p = {0.9, 0.1, 0},
-                                  .level = HPC_PERF_WARN,
-                                  .why = {{why, path, "f", 3, false, 1}},
-                                  .why_n = 1};
+    const hpc_perf_result said = {
+        .verdict = HPC_PERF_SLOWER,
+        .p = {0.9, 0.1, 0},
+        .level = HPC_PERF_WARN,
+        .why = {{.text = why, .file = path, .function = "f", .line = 3, .score = 1}},
+        .why_n = 1};
     *l = (large){.commit = {.subject = path, .result = said}};
     l->x.range = (hpc_perf_change_prediction){.subject = "", .result = said, .n = n};
     l->x.range.function = calloc((size_t)n, sizeof *l->x.range.function);

@@ -1,6 +1,7 @@
 /*
  * find.c: searches for rare words, compared with byte-wise searches.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

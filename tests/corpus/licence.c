@@ -2,6 +2,7 @@
  * Tests of corpus/licence.c: SPDX tags, licence texts, header comments, and expressions that a
  * list allows.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

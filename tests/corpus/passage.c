@@ -1,6 +1,7 @@
 /*
  * passage.c, sketch_read.c: windows that identify a text, samples of them, and keys.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/corpus/sources.h"
 
 #include "corpus/sketch.h"

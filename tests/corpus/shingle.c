@@ -1,6 +1,7 @@
 /*
  * shingle.c: signatures, exact similarity, windows and sorting, compared with plain definitions.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/corpus/edits.h"
 
 #include <math.h>

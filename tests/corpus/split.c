@@ -2,6 +2,7 @@
  * Tests of corpus/split.c: over random corpora, no similar files are used in two splits; clusters,
  * fractions, and replacement of removed items.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "train/train.h"
-#include "tests/support/command.h"
+#include "tests/support/cuda.h"
 #include "tests/support/values.h"
 
 enum { SEQUENCES = 3, LENGTH = 10, T = SEQUENCES * LENGTH, STEPS = 2, MOST = 30000 };
@@ -134,24 +134,28 @@ static outcome *on_cpu(hpc_dtype dtype)
     return train(dtype, &(hpc_device_options){.threads = 1});
 }
 
-static outcome *on_shim(hpc_dtype dtype, const char *schedule)
+static outcome *on_cuda(hpc_dtype dtype, const hpc_test_cuda *cuda, const char *settings)
 {
-    char library[PATH_MAX];
-    hpc_test_built(library, "hpccoder-cuda-shim.so");
-    return train(
-        dtype, &(hpc_device_options){.backend = "cuda-shim", .isa = schedule, .library = library});
+    return train(dtype, &(hpc_device_options){
+                            .backend = cuda->backend, .isa = settings, .library = cuda->library});
 }
 
-static void f32_agrees_with_the_cpu(void **state)
+static void compare_f32(const hpc_test_cuda *cuda)
 {
-    outcome *cpu = on_cpu(HPC_F32), *shim = on_shim(HPC_F32, "ascending");
-    (void)state;
+    outcome *cpu = on_cpu(HPC_F32), *shim = on_cuda(HPC_F32, cuda, NULL);
     assert_true(cpu->grads > 0 && cpu->params > 0);
     assert_true(hpc_test_error(shim->loss, cpu->loss, STEPS * T) < 1e-5);
     assert_true(hpc_test_error(shim->grad, cpu->grad, cpu->grads) < 1e-5);
     assert_true(hpc_test_error(shim->param, cpu->param, cpu->params) < 1e-4);
     hpc_free(cpu);
     hpc_free(shim);
+}
+
+static void f32_agrees_with_the_cpu(void **state)
+{
+    hpc_test_cuda cuda[HPC_TEST_CUDA_MOST];
+    (void)state;
+    for (int k = hpc_test_cuda_list(cuda) - 1; k >= 0; k--) compare_f32(&cuda[k]);
 }
 
 /* How much farther from f32 the bf16 of the kernels may be than the CPU's. */
@@ -161,11 +165,13 @@ static void check_ratio(const double *shim, const double *cpu, const double *f32
     if (mine > 1.5 * other) fail_msg("error %.3g, the CPU's %.3g", mine, other);
 }
 
-static void bf16_is_as_close_to_f32_as_the_cpus(void **state)
+/* Also without graphs, in another order of the shim's threads. */
+static void compare_bf16(const hpc_test_cuda *cuda)
 {
+    const char *settings =
+        strcmp(cuda->backend, "cuda-shim") == 0 ? "permuted graphs=off" : "graphs=off";
     outcome *f32 = on_cpu(HPC_F32), *cpu = on_cpu(HPC_BF16);
-    outcome *shim = on_shim(HPC_BF16, "ascending"), *other = on_shim(HPC_BF16, "permuted");
-    (void)state;
+    outcome *shim = on_cuda(HPC_BF16, cuda, NULL), *other = on_cuda(HPC_BF16, cuda, settings);
     check_ratio(shim->loss, cpu->loss, f32->loss, STEPS * T);
     check_ratio(shim->grad, cpu->grad, f32->grad, f32->grads);
     assert_memory_equal(shim, other, sizeof *shim);
@@ -173,6 +179,13 @@ static void bf16_is_as_close_to_f32_as_the_cpus(void **state)
     hpc_free(cpu);
     hpc_free(shim);
     hpc_free(other);
+}
+
+static void bf16_is_as_close_to_f32_as_the_cpus(void **state)
+{
+    hpc_test_cuda cuda[HPC_TEST_CUDA_MOST];
+    (void)state;
+    for (int k = hpc_test_cuda_list(cuda) - 1; k >= 0; k--) compare_bf16(&cuda[k]);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /*
  * primitives.c: each primitive of simt.cuh gives what its definition says: on the shim and, if
- * there is one, on a GPU.
+ * there is one, on a GPU. `primitives DEVICE FILE` writes the words that cuda or cuda-shim gives,
+ * for tests/fixtures/cuda_primitives.txt, which the shim is compared with once a GPU has made it.
  */
 /* tsan: left out, it knows nothing of the shim's stacks. */
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/device/cuda/cuda.h"
@@ -114,15 +116,17 @@ static void draw(uint32_t *x, primitive kind)
     }
 }
 
-static void check_all(hpc_device *d, const char *library)
+typedef uint32_t outputs[PRIMITIVES][PRIMITIVES_OUT];
+
+static void run_all(outputs y, hpc_device *d, const char *library)
 {
-    uint32_t x[PRIMITIVES_IN], y[PRIMITIVES_OUT];
+    uint32_t x[PRIMITIVES_IN];
     void *in, *out, *object = dlopen(library, RTLD_NOW);
     assert_non_null(object);
     launching g = {.launcher = (hpc_cuda_launcher *)dlsym(object, "hpc_cuda_primitive")};
     assert_non_null(g.launcher);
     test_ok(hpc_device_alloc(&in, d, sizeof x));
-    test_ok(hpc_device_alloc(&out, d, sizeof y));
+    test_ok(hpc_device_alloc(&out, d, sizeof *y));
     for (int kind = 0; kind < PRIMITIVES; kind++) {
         draw(x, (primitive)kind);
         g.args = (primitive_args){.y = out, .x = in, .kind = kind};
@@ -130,21 +134,53 @@ static void check_all(hpc_device *d, const char *library)
         test_ok(hpc_device_backend(d)->launch(d, HPC_COMPUTE, &(hpc_plan){.run = run_primitive},
                                               &(hpc_signature){.name = "primitive"}, &g, NULL, NULL,
                                               (hpc_origin){"test", 0, "one"}));
-        test_ok(hpc_device_copy(d, HPC_COMPUTE, y, out, sizeof y, HPC_TO_HOST));
+        test_ok(hpc_device_copy(d, HPC_COMPUTE, y[kind], out, sizeof *y, HPC_TO_HOST));
         test_ok(hpc_device_fence(d));
-        for (int k = 0; k < PRIMITIVES_OUT; k++)
-            if (y[k] != wanted((primitive)kind, x, k / 4, k % 4))
-                fail_msg("primitive %d, lane %d, word %d: %#x, expected %#x", kind, k / 4, k % 4,
-                         y[k], wanted((primitive)kind, x, k / 4, k % 4));
     }
     hpc_device_free(d, in);
     hpc_device_free(d, out);
+}
+
+static void check_all(outputs y)
+{
+    uint32_t x[PRIMITIVES_IN];
+    for (int kind = 0; kind < PRIMITIVES; kind++) {
+        draw(x, (primitive)kind);
+        for (int k = 0; k < PRIMITIVES_OUT; k++)
+            if (y[kind][k] != wanted((primitive)kind, x, k / 4, k % 4))
+                fail_msg("primitive %d, lane %d, word %d: %#x, expected %#x", kind, k / 4, k % 4,
+                         y[kind][k], wanted((primitive)kind, x, k / 4, k % 4));
+    }
+}
+
+/* One line for each primitive. */
+static void print_all(hpc_buf *out, outputs y)
+{
+    for (int kind = 0; kind < PRIMITIVES; kind++)
+        for (int k = 0; k < PRIMITIVES_OUT; k++)
+            hpc_buf_printf(out, "%08x%s", y[kind][k], k + 1 < PRIMITIVES_OUT ? " " : "\n");
+    assert_false(out->failed);
+}
+
+/* The shim against the words that a GPU gave. */
+static void check_fixture(outputs y)
+{
+    static const char path[] = "tests/fixtures/cuda_primitives.txt";
+    hpc_buf want = {0}, got = {0};
+    if (!hpc_file_exists(path)) return;
+    test_ok(hpc_file_read(&want, path, 1 << 16));
+    print_all(&got, y);
+    assert_int_equal(got.n, want.n);
+    assert_memory_equal(got.data, want.data, want.n);
+    hpc_buf_release(&want);
+    hpc_buf_release(&got);
 }
 
 static void shim_gives_what_is_defined(void **state)
 {
     static const char *const schedules[] = {"ascending", "descending", "permuted"};
     char library[PATH_MAX];
+    outputs y;
     (void)state;
     hpc_test_built(library, "tests/cuda/primitives.so");
     for (int k = 0; k < 3; k++) {
@@ -152,7 +188,9 @@ static void shim_gives_what_is_defined(void **state)
         test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = "cuda-shim",
                                                           .isa = schedules[k],
                                                           .library = library}));
-        check_all(d, library);
+        run_all(y, d, library);
+        check_all(y);
+        check_fixture(y);
         hpc_device_close(d);
     }
 }
@@ -161,6 +199,7 @@ static void gpu_gives_what_is_defined(void **state)
 {
     char library[PATH_MAX];
     hpc_device *d;
+    outputs y;
     (void)state;
     if (!hpc_file_exists(hpc_test_built(library, "tests/cuda/primitives-gpu.so"))) {
         print_message("SKIP: tests/cuda/primitives-gpu.so was not built (make check-gpu)\n");
@@ -170,12 +209,35 @@ static void gpu_gives_what_is_defined(void **state)
         print_message("SKIP: %s\n", hpc_error_get()->text);
         skip();
     }
-    check_all(d, library);
+    run_all(y, d, library);
+    check_all(y);
     hpc_device_close(d);
 }
 
-int main(void)
+static int write_outputs(const char *device, const char *path)
 {
+    char library[PATH_MAX];
+    outputs y;
+    hpc_buf text = {0};
+    hpc_device *d;
+    const bool gpu = strcmp(device, "cuda") == 0;
+    hpc_test_built(library, gpu ? "tests/cuda/primitives-gpu.so" : "tests/cuda/primitives.so");
+    if (hpc_device_open(&d, &(hpc_device_options){.backend = device, .library = library}) < 0) {
+        (void)fprintf(stderr, "%s\n", hpc_error_get()->text);
+        return 1;
+    }
+    run_all(y, d, library);
+    hpc_device_close(d);
+    print_all(&text, y);
+    const int rc = hpc_file_save(path, text.data, text.n);
+    if (rc < 0) (void)fprintf(stderr, "%s\n", hpc_error_get()->text);
+    hpc_buf_release(&text);
+    return rc < 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) return write_outputs(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shim_gives_what_is_defined),
         cmocka_unit_test(gpu_gives_what_is_defined),

@@ -61,7 +61,7 @@ static hpc_attention_args args_of(hpc_test_heap *h, const problem *c)
     int64_t rows = c->start[c->sequences] + 3, pages; /* the last ones are in no sequence */
     hpc_attention_args a = {.len = hpc_test_absent(),
                             .pages = hpc_test_absent(),
-                            .attr = {c->scale, c->causal, c->window}};
+                            .attr = {.scale = c->scale, .causal = c->causal, .window = c->window}};
 
     a.q = hpc_test_tensor(h, c->query_type, 3, rows, c->heads, c->dim, 0);
     a.o = hpc_test_tensor(h, c->query_type, 3, rows, c->heads, c->dim, 0);

@@ -2,6 +2,7 @@
  * dtype.c: the table of element types, and conversions: every bf16 and f16 pattern, and rounding
  * compared with arithmetic in double.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * panel.c: PANEL16: the position of each element for all types, in full panels and the last one,
  * and round trips of rows.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

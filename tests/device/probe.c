@@ -2,6 +2,7 @@
  * probe.c: the probes perform the operations that they count: their sums are right on every
  * instruction set of this CPU.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * quant.c: block formats: bytes derived by hand, random blocks as the gguf package reads them
  * (tests/fixtures/make_quant.py), and the packing error relative to each block's range.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * tensor.c: sizes, ragged extents and text of tensor descriptions.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of the estimators against cases computed by hand.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

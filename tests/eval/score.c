@@ -1,6 +1,7 @@
 /*
  * Tests of logs, scores and comparisons: groups, intervals, resumption, and reports.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

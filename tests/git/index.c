@@ -1,6 +1,7 @@
 /*
  * Tests of runtime/git/index.c: paths of the index, compared with `git ls-files`.
  */
+/* tsan: left out, starts no thread. */
 #include <unistd.h>
 
 #include "tests/git/repository.h"

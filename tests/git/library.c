@@ -1,6 +1,7 @@
 /*
  * library.c: loading libgit2 by name; one-line errors for a missing or different library.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * Tests of grammars in GBNF: which texts they accept, and errors.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * sample.c: candidate tokens equal those of a definition by sorting, frequencies match
  * probabilities, and the same random number draws the same token.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

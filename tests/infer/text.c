@@ -2,6 +2,7 @@
  * text.c: streamed pieces add up to the text, consist of whole characters, and exclude the end
  * marker.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

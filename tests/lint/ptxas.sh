@@ -15,6 +15,7 @@ found=$(awk '
     /Compiling entry function/ {
         match($0, /sm_[0-9a-z]+/); arch = substr($0, RSTART, RLENGTH)
         name = $0; sub(/.*entry function .*simt_entryI/, "", name); sub(/EEv.*/, "", name)
+        sub(/.*_cu_[0-9a-f]+set_condition.*/, "set_condition", name) # of graphs, not a kernel of simt.cuh
         gsub(/N[0-9]+_GLOBAL__N__[0-9a-f]+_[0-9]+_[a-z_]+_cu_[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]/, "", name)
         size = ""
         if (match(name, /ILi[0-9]+/)) { # a template argument

@@ -1,6 +1,7 @@
 /*
  * Tests of what a model's files state about chats.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

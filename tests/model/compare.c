@@ -1,6 +1,7 @@
 /*
  * compare.c: a change as two sequences: division at marks, and shortening.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * config.c: config.json in older and newer forms with transformers' defaults; errors name
  * unsupported keys, and members that a family cannot express.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

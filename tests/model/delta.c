@@ -2,6 +2,7 @@
  * Tests of model/delta.c: rounding of differences from a base model, merging by every reader, and
  * rejected files.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * gguf_split.c: models in several GGUF files: opened by any of them, and messages about parts that
  * are missing, renamed, or of another model.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

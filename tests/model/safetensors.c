@@ -2,6 +2,7 @@
  * safetensors.c: round trips of files, damage of every kind that the format allows, and failures
  * of memory and disk.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

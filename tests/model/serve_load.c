@@ -1,7 +1,7 @@
 /*
  * serve_load.c: parameters in the program's state have the bits of reading and packing them one by
- * one, from every family's files, in every type, with any number of threads; file pages that were
- * read are dropped.
+ * one, from every family's files, in every type and layout, with any number of threads; file pages
+ * that were read are dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "model/serve.h"
+#include "runtime/device/kernel/planes.h"
+#include "tests/support/command.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/model.h"
@@ -59,23 +61,27 @@ typedef struct served {
 
 static int open_served(served *s, const char *path, const char *backend, int threads)
 {
-    const hpc_serve_emission e = {.tokens = 4,
-                                  .sequences = 1,
-                                  .outputs = 1,
-                                  .pages = 1,
-                                  .page = 4,
-                                  .sequence_pages = 1,
-                                  .dtype = type_of};
-    const hpc_device_options o = {.backend = backend, .threads = threads};
+    hpc_serve_emission e = {.tokens = 4,
+                            .sequences = 1,
+                            .outputs = 1,
+                            .pages = 1,
+                            .page = 4,
+                            .sequence_pages = 1,
+                            .dtype = type_of};
+    char library[PATH_MAX];
+    hpc_device_options o = {.backend = backend, .threads = threads};
     int rc;
     *s = (served){0};
+    if (strcmp(backend, "cuda-shim") == 0)
+        o.library = hpc_test_built(library, "hpccoder-cuda-shim.so");
     TRY(hpc_model_config_read(&s->c, path));
     TRY(hpc_weights_open(&s->w, path, &s->c));
     s->c.dtype = HPC_F32;
     s->p = hpc_program_create();
     if (!s->p) TRY(HPC_E_NOMEM);
-    TRY(hpc_serve_emit(&s->io, s->p, &s->c, &e));
     TRY(hpc_device_open(&s->d, &o));
+    e.device = s->d;
+    TRY(hpc_serve_emit(&s->io, s->p, &s->c, &e));
     TRY(hpc_exec_open(&s->e, s->p, s->d, NULL, NULL));
     TRY(hpc_serve_load(s->e, s->p, s->d, s->w, &s->c));
 out:
@@ -92,6 +98,18 @@ static void close_served(served *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Row r of n rows of k elements, from planes. */
+static void row_of_planes(uint8_t *row, const uint8_t *planes, hpc_dtype d, int64_t n, int64_t r,
+                          int64_t k)
+{
+    const hpc_block_parts of = hpc_block_parts_of(d);
+    size_t from, bytes;
+    for (int p = 0; hpc_planes_part(&from, &bytes, d, p, n, r, 1, k); p++)
+        for (int64_t b = 0; b < k / of.block; b++)
+            memcpy(row + b * of.block_bytes + of.part[p].at,
+                   planes + from + (size_t)b * of.part[p].bytes, of.part[p].bytes);
+}
+
 /* Of the state's bytes, numbers in plain order. */
 static void numbers_of(float *out, const hpc_type *type, const uint8_t *bytes)
 {
@@ -101,6 +119,8 @@ static void numbers_of(float *out, const hpc_type *type, const uint8_t *bytes)
     for (int64_t r = 0; r < n; r++) {
         if (type->pack == HPC_PANEL16)
             hpc_panel16_row(row, bytes, (hpc_dtype)type->dtype, k, r, 0, k);
+        else if (type->pack == HPC_PLANES)
+            row_of_planes(row, bytes, (hpc_dtype)type->dtype, n, r, k);
         else
             memcpy(row, bytes + (size_t)(r * (k / info->block)) * info->block_bytes,
                    (size_t)(k / info->block) * info->block_bytes);
@@ -155,7 +175,7 @@ static void check_file(const char *path)
     static const struct {
         const char *backend;
         int threads;
-    } devices[] = {{"cpu", 1}, {"cpu", 3}, {"mock", 1}};
+    } devices[] = {{"cpu", 1}, {"cpu", 3}, {"mock", 1}, {"cuda-shim", 1}};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
             served s;

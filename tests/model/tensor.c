@@ -2,6 +2,7 @@
  * tensor.c: the table of tensors: which tensors each kind of configuration has, that emission
  * makes exactly these, initial values, splits, and errors that name contradictions.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * tokenizer.c: a model's tokenizer in every container, its stored settings, and copies of its
  * files, which open as the same tokenizer.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

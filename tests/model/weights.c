@@ -2,6 +2,7 @@
  * weights.c: invalid directories, and valid ones in other forms than ours; merged adapters, narrow
  * dtypes, several files; a full disk.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,10 +3,13 @@
 
     experts.py [--show KIND] -- FILE... [-- FLAGS] [: FILE... [-- FLAGS]]...
     experts.py --tree FOLDER [--name NAME] [-- FLAGS]
+    experts.py --part tune|test --trees FOLDER
 
 The first takes lists of files with their flags. The second looks through a folder for files of C and C++ that
 have loops under OpenMP's `for`, and gives each the folders of the headers that it includes, as far as they are
-in the tree, and the macros of the tests for OpenMP that it has.
+in the tree, and the macros of the tests for OpenMP that it has. The third does the same for one part of the
+repositories of PARTS, each in FOLDER/NAME, and prints a row of docs/pragma.md for each. Rules may be
+written after reading loops of the part "tune". The part "test" is only measured.
 
 Of the loops that carry a directive for threads (a `for` in it) it counts verdicts, what the analysis says of
 the directive itself (right: harmless and redundant too), why loops are unknown, and, of those that are found,
@@ -21,6 +24,15 @@ import experts_clauses
 
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".tcc")
 DIRECTIVE = re.compile(r"\bomp\b.*\bfor\b")
+
+
+# Repositories with their commits. The parts have similar shares of templates and of files that do not compile.
+PARTS = {
+    "tune": {"amgcl": "3f7970bdd5", "RAJAPerf": "9af20b3fce", "Tengine": "c73708ceb4", "qulacs": "4f6de32cca",
+             "CoMD": "3d48396b77", "miniBUDE": "570f66c1fd"},
+    "test": {"faiss": "02dbb4e42f", "viennacl-dev": "dc552a8d4b", "sundials": "c8dabcea90", "axom": "dc40842391",
+             "xgboost": "379b29f083", "exafmm": "9a8aac6c9d", "llama2.c": "350e04fe35"},
+}
 
 
 # ---- flags of a tree without a build ---------------------------------------------------------------
@@ -208,6 +220,19 @@ class Counts:
             for k, m in c.most_common():
                 print(f"    {name} {m:4d} {k}")
 
+    def row(self, name):
+        n = sum(self.verdicts.values())
+        found = self.verdicts["parallel"] + self.verdicts["conditional"]
+        lost = self.why["missing headers"] + self.why["does not compile"]
+        return (f"| {name} | {n} | {self.found['proven']} | {self.found['testable']} | {self.found['untestable']} | "
+                f"{self.verdicts['unsafe']} | {self.verdicts['unknown']} | {lost} | {self.alone} | "
+                f"{100 * found / max(n, 1):.1f} % |")
+
+    def add(self, other):
+        for mine, more in ((self.verdicts, other.verdicts), (self.why, other.why), (self.found, other.found)):
+            mine.update(more)
+        self.alone += other.alone
+
 
 def judge(counts, hpccoder, files, flags, show, root):
     r = subprocess.run([hpccoder, "pragma", "-q", "--json"] + files + (["--"] + flags if flags else []),
@@ -227,6 +252,18 @@ def judge(counts, hpccoder, files, flags, show, root):
                 counts.alone += 1
 
 
+def part(hpccoder, names, folder):
+    everything = Counts()
+    for name in names:
+        counts = Counts()
+        root = os.path.join(folder, name)
+        for files, flags in calls_of_tree(Tree(root), []):
+            judge(counts, hpccoder, files, flags, set(), root)
+        print(counts.row(name), flush=True)
+        everything.add(counts)
+    print(everything.row("all"))
+
+
 def sample(n, files):
     rows = []
     for name in files:
@@ -242,6 +279,8 @@ def main():
     p.add_argument("--show", default="")
     p.add_argument("--tree")
     p.add_argument("--name", default="")
+    p.add_argument("--part", choices=PARTS)
+    p.add_argument("--trees", default=".")
     p.add_argument("--disagree")
     p.add_argument("--sample", type=int)
     p.add_argument("rest", nargs=argparse.REMAINDER)
@@ -250,6 +289,8 @@ def main():
     words = a.rest[1:] if a.rest[:1] == ["--"] else a.rest
     if a.sample:
         return sample(a.sample, words)
+    if a.part:
+        return part(a.hpccoder, PARTS[a.part], a.trees)
     counts = Counts()
     if a.tree:
         for files, flags in calls_of_tree(Tree(a.tree), words):

@@ -2,6 +2,7 @@
  * ops_expert.c: shape rules of the ops of mixtures of experts: results, and errors that name the
  * operand.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

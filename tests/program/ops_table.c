@@ -2,6 +2,7 @@
  * ops_table.c: the op table as a whole: every row is complete, reports a kernel that a backend
  * lacks, and counts its costs.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * products, combine, map, tile, eigh) and of soft. State is not overwritten while the same
  * instruction reads it, unless its kernel works in place.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * program.c: building, verifying, copying and printing programs.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
  * recompute_state.c: frozen state in a smaller type is converted again in backward.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -49,9 +49,9 @@ static void limits_have_their_status(void **state)
 
 static void slow_requests_get_408(void **state)
 {
-    static const char *const parts[] = {"", "POST /now HT",
-                                        "POST /now HTTP/1.1\r\nHost: localhost\r\n"
-                                        "Content-Length: 10\r\n\r\nabc"};
+    static const char body[] = "POST /now HTTP/1.1\r\nHost: localhost\r\n"
+                               "Content-Length: 10\r\n\r\nabc";
+    static const char *const parts[] = {"", "POST /now HT", body};
     hpc_http_options o = defaults;
     WEB_NEEDS_LIBRARY();
     o.receive_seconds = 0.1;

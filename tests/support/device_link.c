@@ -6,7 +6,12 @@
 
 #include "runtime/device/mock/priv.h"
 
-enum { GROUP_MOST = 64 };
+enum { GROUP_MOST = 64, REGISTERED_MOST = 64 };
+
+typedef struct range {
+    const uint8_t *from; /* NULL: free */
+    size_t bytes;
+} range;
 
 typedef struct op {
     hpc_comm c;
@@ -24,6 +29,8 @@ typedef struct device_link {
     op *newest;        /* all, until the link is closed */
     op *first, **last; /* messages that wait for a flush */
     int n;
+    range registered[REGISTERED_MOST];
+    bool registers; /* something was: then operations use nothing else */
 } device_link;
 
 static const hpc_link_ops ops;
@@ -102,6 +109,44 @@ static void measure(op *o, int rank, int size)
     }
 }
 
+/* ---- registered memory ----------------------------------------------------------------------- */
+
+static int register_memory(hpc_link *base, void **handle, void *memory, size_t bytes_n)
+{
+    device_link *l = (device_link *)base;
+    int k = 0;
+    while (k < REGISTERED_MOST && l->registered[k].from) k++;
+    if (k == REGISTERED_MOST) return hpc_fail(HPC_E_ARG, "too much is registered");
+    l->registered[k] = (range){memory, bytes_n};
+    l->registers = true;
+    *handle = &l->registered[k];
+    return HPC_OK;
+}
+
+static void deregister_memory(hpc_link *base, void *handle)
+{
+    (void)base;
+    ((range *)handle)->from = NULL;
+}
+
+static bool is_registered(const device_link *l, const void *p, size_t bytes_n)
+{
+    const uint8_t *at = p;
+    for (int k = 0; k < REGISTERED_MOST; k++) {
+        const range *r = &l->registered[k];
+        if (r->from && at >= r->from && at + bytes_n <= r->from + r->bytes) return true;
+    }
+    return !p || bytes_n == 0;
+}
+
+static int check_registered(const device_link *l, const op *o)
+{
+    if (!l->registers) return HPC_OK;
+    if (is_registered(l, o->c.send, o->send_bytes) && is_registered(l, o->c.recv, o->recv_bytes))
+        return HPC_OK;
+    return hpc_fail(HPC_E_FAULT, "a transfer uses memory that is not registered with its link");
+}
+
 static int start(hpc_link *base, hpc_handle *h, const hpc_comm *c)
 {
     device_link *l = (device_link *)base;
@@ -116,6 +161,7 @@ static int start(hpc_link *base, hpc_handle *h, const hpc_comm *c)
     o->host = base->host;
     o->device = ((mock_stream *)c->stream)->m;
     measure(o, base->rank, base->size);
+    TRY(check_registered(l, o));
     if (message) {
         *l->last = o;
         l->last = &o->next;
@@ -163,6 +209,7 @@ out:
 static void close_link(hpc_link *base)
 {
     device_link *l = (device_link *)base;
+    for (int k = 0; k < REGISTERED_MOST; k++) hpc_assert(!l->registered[k].from);
     for (op *o = l->newest, *older; o; o = older) {
         older = o->older;
         hpc_free(o);
@@ -179,7 +226,9 @@ static const hpc_link_ops ops = {.name = "mock",
                                  .flush = flush,
                                  .abort = abort_host,
                                  .split = split,
-                                 .close = close_link};
+                                 .close = close_link,
+                                 .register_memory = register_memory,
+                                 .deregister_memory = deregister_memory};
 
 int hpc_test_device_link(hpc_link **out, hpc_link *host)
 {

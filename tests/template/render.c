@@ -2,6 +2,7 @@
  * Tests of the rendering of chat templates. The fixture has the texts of jinja2; more cases come
  * from tests/template/compare.py, in the file $HPC_TEMPLATE_CASES.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * cache.c: lookups return what was stored; entries may be evicted but never confused; no
  * allocation.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

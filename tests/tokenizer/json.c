@@ -2,6 +2,7 @@
  * Tests of tokenizer/json.c and json_steps.c: errors and their positions, hostile and damaged
  * files, running out of memory.
  */
+/* tsan: left out, starts no thread. */
 #include <stdlib.h>
 
 #include "tests/support/fault.h"

@@ -2,6 +2,7 @@
  * model.c: reading a tokenizer.model: its contents, errors that name unsupported features, and
  * one-line errors for damage.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/tokenizer/spm_model.h"
 
 #include "tests/support/fault.h"

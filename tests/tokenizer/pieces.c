@@ -2,6 +2,7 @@
  * pieces.c: a tokenizer.model built from pieces: its contents when opened, the library's reading
  * of it, and errors.
  */
+/* tsan: left out, starts no thread. */
 #include <math.h>
 #include <stdlib.h>
 

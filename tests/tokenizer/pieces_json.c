@@ -2,6 +2,7 @@
  * pieces_json.c: a tokenizer.json built from pieces and merges: its contents when opened, and
  * errors.
  */
+/* tsan: left out, starts no thread. */
 #include "tests/tokenizer/small.h"
 
 #include "tests/support/fault.h"

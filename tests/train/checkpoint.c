@@ -360,6 +360,48 @@ static void keeps_the_newest(void **state)
     hpc_loader_close(p.l);
 }
 
+/* ---- savings during steps -------------------------------------------------------------------- */
+
+/* Saves after step 2 into `name` and returns the bytes of the file; during: step 3 runs before the
+ * saving is waited for. */
+static hpc_buf saved_on(place *p, const char *backend, const char *name, bool during)
+{
+    hpc_trainer_options o = tiny_trainer(HPC_OPT_ADAMW);
+    char path[PATH_MAX], folder[PATH_MAX];
+    hpc_saving *s;
+    hpc_buf out = {0};
+    bool done = false;
+    o.device = (hpc_device_options){.backend = backend, .threads = 1};
+    hpc_trainer *t = open_trainer(&o);
+    test_ok(hpc_loader_seek(p->l, &(hpc_loader_state){0}));
+    take_steps(t, p, 1, 2);
+    hpc_checkpoint c = at_step(p, 2);
+    test_ok(hpc_saving_start(&s, t, hpc_test_path(folder, p->f, name), &c));
+    if (during) take_steps(t, p, 3, 3);
+    test_ok(hpc_saving_poll(s, true, &done));
+    assert_true(done);
+    hpc_saving_end(s);
+    hpc_trainer_close(t);
+    snprintf(path, sizeof path, "%.3000s/step-00000002.safetensors", folder);
+    test_ok(hpc_file_read(&out, path, 1 << 26));
+    return out;
+}
+
+static void a_saving_during_steps_has_the_state_before_them(void **state)
+{
+    place p;
+    open_place(&p, state);
+    hpc_buf wanted = saved_on(&p, "cpu", "cpu", false);
+    for (int k = 0; k < 2; k++) {
+        hpc_buf found = saved_on(&p, "mock", k ? "during" : "between", k);
+        assert_int_equal(found.n, wanted.n);
+        assert_memory_equal(found.data, wanted.data, wanted.n);
+        hpc_buf_release(&found);
+    }
+    hpc_buf_release(&wanted);
+    hpc_loader_close(p.l);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test)                                                                            \
@@ -369,7 +411,7 @@ int main(void)
         IN_FOLDER(half_written),        IN_FOLDER(of_another_run),
         IN_FOLDER(full_disk),           IN_FOLDER(keeps_the_newest),
         IN_FOLDER(of_a_newer_version),  IN_FOLDER(an_allocation_may_fail),
-        IN_FOLDER(of_an_older_version),
+        IN_FOLDER(of_an_older_version), IN_FOLDER(a_saving_during_steps_has_the_state_before_them),
     };
     return cmocka_run_group_tests_name("train/checkpoint", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * Tests of train/events.c: the bytes equal those of TensorBoard's own writer, and the rows of a
  * run, decoded here.
  */
+/* tsan: left out, starts no thread. */
 #include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>

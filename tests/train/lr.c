@@ -1,6 +1,7 @@
 /*
  * lr.c: learning rates at points where their formulas give known values.
  */
+/* tsan: left out, starts no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

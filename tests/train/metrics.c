@@ -2,6 +2,7 @@
  * Tests of train/metrics.c and metrics_read.c: round trips of rows, continuing after an
  * interruption, damaged files.
  */
+/* tsan: left out, starts no thread. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * hpccoder-cuda.so on the CUDA runtime, and hpccoder-cuda-shim.so, which runs the same kernels on
  * the CPU to test them. Neither calls a function of hpccoder; backend.c and select.c do the rest.
  *
- * Functions return 0, or nonzero with the reason in `why` (HPC_CUDA_TEXT bytes).
+ * Functions return 0, or an hpc_cuda_failure with the reason in `why` (HPC_CUDA_TEXT bytes).
  */
 #ifndef HPC_CUDA_H
 #define HPC_CUDA_H
@@ -14,7 +14,12 @@
 extern "C" {
 #endif
 
-enum { HPC_CUDA_VERSION = 2, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_VERSION = 3, HPC_CUDA_TEXT = 256 };
+typedef enum hpc_cuda_failure {
+    HPC_CUDA_FAILED = 1,
+    HPC_CUDA_NO_MEMORY, /* of the device */
+    HPC_CUDA_LOST       /* nothing runs on the device any more */
+} hpc_cuda_failure;
 enum { HPC_CUDA_HEAD_MOST = 256 }; /* elements of a head of attention */
 
 struct hpc_cuda_library;
@@ -27,6 +32,9 @@ typedef struct hpc_cuda_stream {
     hpc_origin at;        /* of the launch, noted by kernels that find a fault */
     const int32_t *guard; /* device scalar: kernels do nothing where it is 0; NULL: none */
     char *why;
+    const void *device; /* of backend.c */
+    int products;       /* hpc_products: how algorithms of products are chosen */
+    bool choosing;      /* launchers choose the algorithms of their products, and launch nothing */
 } hpc_cuda_stream;
 
 /* Enqueues the kernels of an op; args are its arguments of kernel.h. */
@@ -51,14 +59,40 @@ typedef struct hpc_cuda_about {
     size_t memory_bytes;   /* of the device, or 0 */
     char name[64];         /* as its vendor calls it */
     int driver;            /* CUDA version that the driver supports, as 13000 */
+    char products[64];     /* "cuBLASLt 13.0.2", or why products have our own kernels */
 } hpc_cuda_about;
+
+/* The algorithm of the products of one shape (lt.cuh). */
+enum { HPC_CUDA_SHAPE = 10, HPC_CUDA_ALGORITHM = 8 };
+typedef struct hpc_cuda_choice {
+    int64_t shape[HPC_CUDA_SHAPE]; /* m, n, k, batch and the form of operands */
+    uint64_t algorithm[HPC_CUDA_ALGORITHM];
+    int64_t workspace_bytes, ns; /* ns: as measured, or 0 */
+} hpc_cuda_choice;
+/* Settings of a device, from the text hpc_device_options.isa (settings.c). */
+typedef struct hpc_cuda_settings {
+    bool graphs;
+    int schedule; /* of the shim, in the order of hpc_cuda_schedules */
+    /* What the shim's driver answers, for tests: CUDA versions as 13000 (0: no driver), devices,
+     * architecture as 90, bytes of memory (0: no limit) and how many of them others hold. */
+    int driver, devices, architecture;
+    size_t memory, others;
+    bool lt; /* with the stub of cuBLASLt */
+    int full_at,
+        lost_at; /* the fence that finds no memory; the one from which the device is lost */
+} hpc_cuda_settings;
+extern const char *const hpc_cuda_schedules[]; /* NULL-terminated */
+/* text: words separated by blanks; NULL: defaults. shim: the settings of the shim, too. Returns 0,
+ * or nonzero with the reason in `why`. */
+int hpc_cuda_settings_read(hpc_cuda_settings *out, const char *text, bool shim, char *why);
 
 typedef struct hpc_cuda_library {
     int version;
     /* Can a device be opened? Starts nothing. */
-    int (*describe)(hpc_cuda_about *about, int device, const char *isa, char *why);
-    /* device: its number. isa: the shim's schedule; NULL otherwise. */
-    int (*open)(void **self, int device, const char *isa, hpc_cuda_about *about, char *why);
+    int (*describe)(hpc_cuda_about *about, int device, const hpc_cuda_settings *s, char *why);
+    /* device: its number. */
+    int (*open)(void **self, int device, const hpc_cuda_settings *s, hpc_cuda_about *about,
+                char *why);
     void (*close)(void *self);
     int (*alloc)(void *self, void **out, size_t bytes, char *why);
     void (*release)(void *self, void *p);
@@ -74,6 +108,20 @@ typedef struct hpc_cuda_library {
     /* Waits for all queues, recycles events and returns the fault that kernels noted. */
     int (*fence)(void *self, hpc_fault *fault, char *why);
     void *(*stream)(void *self, int queue); /* cudaStream_t */
+    /* Algorithms of products per shape: those chosen so far, at most `most`; and those of a record
+     * with the same `products` and `name` of hpc_cuda_about. */
+    int64_t (*choices)(void *self, hpc_cuda_choice *out, int64_t most);
+    int (*choose)(void *self, const hpc_cuda_choice *choice, int64_t n, char *why);
+    /* Opens the library of products, without a device; text (64 bytes): its name and version, or
+     * what is missing. */
+    int (*find_products)(char *text);
+    int (*available)(void *self, size_t *bytes, char *why);
+    /* As in hpc_backend. */
+    int (*capture)(void *self, char *why);
+    int (*branch)(void *self, const int32_t *guard, char *why);
+    int (*captured)(void *self, void **graph, char *why);
+    int (*replay)(void *self, void *graph, char *why);
+    void (*discard)(void *self, void *graph);
     hpc_cuda_launchers launch;
 } hpc_cuda_library;
 
@@ -116,6 +164,32 @@ static inline hpc_cuda_head hpc_cuda_head_of(int64_t rows, int64_t vocabulary, b
     h.count_at = (h.grad_at + logits * (bf16_grad ? 2 : 4) + mask) & ~mask;
     h.bytes = h.count_at + (size_t)h.chunks * 4;
     return h;
+}
+
+/* Attention over pages goes by parts of `length` keys of a sequence, which blocks share out if few
+ * rows are live, and which are combined in order. The workspace: the sums of the parts so far for
+ * each row, f32 [rows, heads, dim], then the states of all parts of the few rows, f32 [few, heads,
+ * parts, dim + 2]. The length depends on the capacity of the pages, never on the batch. */
+typedef struct hpc_cuda_parts {
+    int length, parts; /* parts 1: no workspace */
+    size_t part_at, bytes;
+} hpc_cuda_parts;
+enum { HPC_CUDA_PART_LEAST = 512, HPC_CUDA_PARTS = 32, HPC_CUDA_FEW = 64 };
+
+static inline hpc_cuda_parts hpc_cuda_parts_of(const hpc_attention_args *a)
+{
+    hpc_cuda_parts p = {0, 1, 0, 0};
+    if (a->pages.rank < 0) return p;
+    const int64_t keys = a->k.extent[1] * a->pages.extent[1], rows = a->q.extent[0],
+                  few = rows < HPC_CUDA_FEW ? rows : (int64_t)HPC_CUDA_FEW;
+    const int64_t heads = a->q.extent[1], dim = a->q.extent[2];
+    const int64_t each = (keys + HPC_CUDA_PARTS - 1) / HPC_CUDA_PARTS;
+    p.length = (int)((each + HPC_CUDA_PART_LEAST - 1) / HPC_CUDA_PART_LEAST * HPC_CUDA_PART_LEAST);
+    p.parts = p.length > 0 ? (int)((keys + p.length - 1) / p.length) : 1;
+    if (p.parts < 2) return p;
+    p.part_at = (size_t)(rows * heads * dim) * sizeof(float);
+    p.bytes = p.part_at + (size_t)(few * heads * p.parts * (dim + 2)) * sizeof(float);
+    return p;
 }
 
 #define HPC_CUDA_SYMBOL "hpc_cuda_library_table"

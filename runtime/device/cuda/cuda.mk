@@ -6,7 +6,8 @@ CUDA_ARCHS ?= 80 90
 NVCC := $(CUDA_HOME_FOUND)/bin/nvcc
 SRC_kernel := $(wildcard runtime/device/cuda/*.cu)
 SRC_shim   := $(wildcard runtime/device/cuda/shim/*.cc)
-CUDA_SHIM  := $(B)/hpccoder-cuda-shim.so
+# The thread sanitizer knows nothing of the shim's stacks.
+CUDA_SHIM  := $(if $(filter tsan,$(VARIANT)),,$(B)/hpccoder-cuda-shim.so)
 CUDA_GPU   := $(if $(filter 1release,$(HAVE_CUDA)$(VARIANT)),$(B)/hpccoder-cuda.so)
 OPENED     += $(CUDA_GPU)
 
@@ -15,7 +16,8 @@ COMPILE_SHIM = $(COMPILE_CXX) -DHPC_SIMT_SHIM=1 -ffp-contract=off -fno-exception
 COMPILE_GPU = $(NVCC) -std=c++17 -O3 -DHPC_SIMT_SHIM=0 -I. -I$(B) -Xcompiler -fPIC,-fvisibility=hidden,-Wall \
     $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
     -gencode arch=compute_$(firstword $(CUDA_ARCHS)),code=compute_$(firstword $(CUDA_ARCHS))
-OBJ_shim := $(patsubst %.cu,$(B)/%.shim.o,$(filter-out %/driver.cu,$(SRC_kernel))) $(patsubst %.cc,$(B)/%.shim.o,$(SRC_shim))
+OBJ_shim := $(patsubst %.cu,$(B)/%.shim.o,$(filter-out %/driver.cu %/lt_open.cu,$(SRC_kernel))) $(patsubst %.cc,$(B)/%.shim.o,$(SRC_shim))
+$(OBJ_shim): CFLAGS_asan += $(KFLAGS_asan)
 OBJ_gpu  := $(patsubst %.cu,$(B)/%.gpu.o,$(SRC_kernel))
 
 $(B)/%.shim.o: %.cu $(B)/FLAGS runtime/device/cuda/cuda.mk
@@ -34,7 +36,7 @@ $(CUDA_SHIM): $(OBJ_shim)
 	$(call say,LINK)
 	$(Q)$(CXX) $(CFLAGS_$(VARIANT)) -shared $^ -o $@
 LINK_GPU = $(CXX) -shared
-LIB_GPU  = -L$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl
+LIB_GPU  = -L$(CUDA_HOME_FOUND)/lib64 -Wl,-rpath,$(CUDA_HOME_FOUND)/lib64 -Wl,--exclude-libs,ALL -lcudart_static -lpthread -lrt -ldl
 $(B)/hpccoder-cuda.so: $(OBJ_gpu)
 	$(call say,LINK)
 	$(Q)$(LINK_GPU) $^ $(LIB_GPU) -o $@

@@ -176,7 +176,11 @@ struct eigh {
     {
         const int n = a.n, pairs = (n + 1) / 2;
         double *own = a.work + t.block() * 2 * n * n;
-        const matrix m = {own, own + n * n, n, pairs, t.shared<double>(0, 2 * pairs),
+        const matrix m = {own,
+                          own + n * n,
+                          n,
+                          pairs,
+                          t.shared<double>(0, 2 * pairs),
                           2 * pairs * (int)sizeof(double)};
         const double scale = read(t, m, a.g.x);
         if (scale == scale) {

@@ -80,8 +80,8 @@ SIMT_DEVICE simt_shared<double> gate_array(const simt &t, int k, int n)
 SIMT_DEVICE gate_row load_row(const simt &t, const gate_inputs &g, double *lse)
 {
     const int n = (int)cols_of(g.logits);
-    gate_row r = {gate_array(t, 0, n), gate_array(t, 1, n), gate_array(t, 2, n), 0, 0, n,
-                  t.block()};
+    gate_row r = {
+        gate_array(t, 0, n), gate_array(t, 1, n), gate_array(t, 2, n), 0, 0, n, t.block()};
     if (present(g.anneal)) {
         r.tau = get(g.anneal, 0);
         r.threshold = get(g.anneal, 1);
@@ -147,8 +147,8 @@ struct gate {
         for (int mask = SIMT_WARP / 2; mask > 0; mask /= 2) {
             const double v = t.shuffle_xor(most, mask);
             const int e = t.shuffle_xor(best, mask);
-            const bool later = e < 0 || (v != v ? most == most || e > best
-                                                : v < most || (v == most && e > best));
+            const bool later =
+                e < 0 || (v != v ? most == most || e > best : v < most || (v == most && e > best));
             const bool mine = best >= 0 && later;
             best = mine ? best : e;
             most = mine ? most : v;

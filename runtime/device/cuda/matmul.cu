@@ -4,6 +4,7 @@
  * row's bits do not depend on m.
  */
 #include "runtime/device/cuda/blocks.cuh"
+#include "runtime/device/cuda/lt.cuh"
 #include "runtime/device/cuda/product.cuh"
 #include "runtime/device/cuda/table.cuh"
 
@@ -116,12 +117,18 @@ int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_gro
 
 int hpc_cuda_matmul(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch<float>(s, *(const hpc_matmul_args *)args, product_groups());
+    const hpc_matmul_args &g = *(const hpc_matmul_args *)args;
+    int rc;
+    if (hpc_lt_multiply(s, g, &rc)) return rc;
+    return launch<float>(s, g, product_groups());
 }
 
 int hpc_cuda_matmul_i8(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch<int>(s, *(const hpc_matmul_args *)args, product_groups());
+    const hpc_matmul_args &g = *(const hpc_matmul_args *)args;
+    int rc;
+    if (hpc_lt_multiply(s, g, &rc)) return rc;
+    return launch<int>(s, g, product_groups());
 }
 
 int hpc_cuda_grouped(const hpc_cuda_stream *s, const void *args, void *)

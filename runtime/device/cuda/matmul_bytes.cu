@@ -87,14 +87,12 @@ template <int dtype> struct few_rows {
     typedef bytes_args args;
     enum { threads = WARPS * SIMT_WARP, form = block_format<dtype>::form };
 
-    static SIMT_DEVICE float term(const simt &t, const uint32_t q[UNIT_WORDS],
-                                  const block_unit &u, float scale, int32_t sum)
+    static SIMT_DEVICE float term(const simt &t, const uint32_t q[UNIT_WORDS], const block_unit &u,
+                                  float scale, int32_t sum)
     {
         int d[2] = {0, 0};
-        for (int k = 0; k < UNIT_WORDS; k++)
-            d[k / 4] = t.dot4((int)q[k], (int)u.q[k], d[k / 4]);
-        return t.times(
-            scale, unit_term<form>(d[0], d[1], u.scale, u.min, u.half, u.half_min, sum));
+        for (int k = 0; k < UNIT_WORDS; k++) d[k / 4] = t.dot4((int)q[k], (int)u.q[k], d[k / 4]);
+        return t.times(scale, unit_term<form>(d[0], d[1], u.scale, u.min, u.half, u.half_min, sum));
     }
 
     /* Terms of a pair of rows, from `row` on, for the columns of an octet. */
@@ -237,8 +235,7 @@ template <int form> struct many_rows {
         for (int e = t.thread(); e < FACTORS; e += threads) {
             const int c = e / UNITS, u = e % UNITS;
             block_unit x = {};
-            if (u < left && col + c < v.n)
-                load_unit(t, x, a.b, b_row + c, step * UNITS + u);
+            if (u < left && col + c < v.n) load_unit(t, x, a.b, b_row + c, step * UNITS + u);
             for (int k = 0; k < UNIT_WORDS; k++)
                 m.b_words[chunk_at(c, 2 * u + k / 4) / 4 + k % 4] = x.q[k];
             m.scale[u * TILE + c] = x.scale;
@@ -280,10 +277,10 @@ template <int form> struct many_rows {
                 SIMT_UNROLL for (int e = 0; e < 4; e++)
                 {
                     const int c = e % 2, at = u * TILE + up + i * 16 + l / 4 + e / 2 * 8;
-                    sum[i][j][e] += t.times(
-                        m.a_scale[at],
-                        unit_term<form>(d[0][e], d[1][e], scale[c], min[c], half[c], half_min[c],
-                                        HAS_MIN ? (int32_t)m.a_sum[at] : 0));
+                    sum[i][j][e] +=
+                        t.times(m.a_scale[at],
+                                unit_term<form>(d[0][e], d[1][e], scale[c], min[c], half[c],
+                                                half_min[c], HAS_MIN ? (int32_t)m.a_sum[at] : 0));
                 }
             }
         }
@@ -372,10 +369,9 @@ int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_gro
     const int per_block = round_rows::threads / round_rows::LANES;
     const simt_shape rounding = {(m * units + per_block - 1) / per_block, batch,
                                  round_rows::threads, 0, false};
-    const simt_shape few = {(cols_of(g.y) + COLUMNS - 1) / COLUMNS,
-                            groups.start ? groups.n : batch, WARPS * SIMT_WARP, FEW_SHARED, false};
-    const simt_shape many =
-        tiles_of(g, groups, TILE, many_rows<FORM_PLAIN>::threads, MANY_SHARED);
+    const simt_shape few = {(cols_of(g.y) + COLUMNS - 1) / COLUMNS, groups.start ? groups.n : batch,
+                            WARPS * SIMT_WARP, FEW_SHARED, false};
+    const simt_shape many = tiles_of(g, groups, TILE, many_rows<FORM_PLAIN>::threads, MANY_SHARED);
     int rc = simt_launch<round_rows>(s, rounding, a);
     if (rc == 0 && (m <= FEW_ROWS || g.a.ragged >= 0 || groups.start)) rc = launch_few(s, a, few);
     return rc == 0 && m > FEW_ROWS ? launch_many(s, a, many) : rc;

@@ -2,6 +2,7 @@
  * matmul_mma.cu: products of operands in bf16, or rounded to it, by the matrix instructions of a
  * warp, with sums in f32. A block of four warps computes a tile of y, each warp a quarter.
  */
+#include "runtime/device/cuda/lt.cuh"
 #include "runtime/device/cuda/product.cuh"
 #include "runtime/device/cuda/table.cuh"
 
@@ -110,7 +111,10 @@ int launch(const hpc_cuda_stream *s, const hpc_matmul_args &g, const product_gro
 
 int hpc_cuda_matmul_mma(const hpc_cuda_stream *s, const void *args, void *)
 {
-    return launch(s, *(const hpc_matmul_args *)args, product_groups());
+    const hpc_matmul_args &g = *(const hpc_matmul_args *)args;
+    int rc;
+    if (hpc_lt_multiply(s, g, &rc)) return rc;
+    return launch(s, g, product_groups());
 }
 
 int hpc_cuda_grouped_mma(const hpc_cuda_stream *s, const void *args, void *)

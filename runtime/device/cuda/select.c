@@ -322,6 +322,13 @@ static int matmul_bytes_run(const hpc_launch *l, const void *args)
     return hpc_cuda_run(l, of(l)->matmul_bytes, args);
 }
 
+/* An accepted plan that cuBLASLt may take (lt.cuh). */
+static int multiplies(hpc_plan *p, int rc)
+{
+    if (rc >= 0) p->multiplies = true;
+    return rc;
+}
+
 /* Rows rounded to 8 bits, with a scale and a sum for each unit of 32. */
 static int matmul_bytes(hpc_plan *p, const hpc_matmul_args *a)
 {
@@ -345,17 +352,19 @@ static int matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
     (void)workers;
     if (a->attr.int8) return matmul_bytes(p, a);
     if (a->a.dtype == HPC_I8)
-        return accept(
-            p, matmul_i8_run, "matmul_i8_cuda",
-            (operand[]){{&a->y, "y", INDEX}, {&a->a, "a", BYTE}, {&a->b, "b", BYTE}, {0}});
-    return accept(p, mma ? matmul_mma_run : matmul_run, mma ? "matmul_mma_cuda" : "matmul_cuda",
-                  (operand[]){{&a->y, "y", REAL},
-                              {&a->pre, "pre", REAL},
-                              {&a->a, "a", REAL},
-                              {&a->b, "b", (mma ? REAL : WIDE | BLOCKS) | PANELS},
-                              {&a->bias, "bias", REAL},
-                              {&a->residual, "residual", REAL},
-                              {0}});
+        return multiplies(
+            p,
+            accept(p, matmul_i8_run, "matmul_i8_cuda",
+                   (operand[]){{&a->y, "y", INDEX}, {&a->a, "a", BYTE}, {&a->b, "b", BYTE}, {0}}));
+    return multiplies(p, accept(p, mma ? matmul_mma_run : matmul_run,
+                                mma ? "matmul_mma_cuda" : "matmul_cuda",
+                                (operand[]){{&a->y, "y", REAL},
+                                            {&a->pre, "pre", REAL},
+                                            {&a->a, "a", REAL},
+                                            {&a->b, "b", (mma ? REAL : WIDE | BLOCKS) | PANELS},
+                                            {&a->bias, "bias", REAL},
+                                            {&a->residual, "residual", REAL},
+                                            {0}}));
 }
 
 static int pack_run(const hpc_launch *l, const void *args)
@@ -406,6 +415,7 @@ static int attention(hpc_plan *p, int workers, const hpc_attention_args *a)
                            {&a->len, "len", INDEX},
                            {&a->pages, "pages", INDEX},
                            {0}}));
+    p->workspace = hpc_cuda_parts_of(a).bytes;
 out:
     return rc;
 }
@@ -466,7 +476,7 @@ static int head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a)
                            {0}}));
     p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], false).bytes;
 out:
-    return rc;
+    return multiplies(p, rc);
 }
 
 static int head_loss_grad_run(const hpc_launch *l, const void *args)
@@ -491,7 +501,7 @@ static int head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_arg
                            {0}}));
     p->workspace = hpc_cuda_head_of(a->x.extent[0], a->w.extent[0], halves).bytes;
 out:
-    return rc;
+    return multiplies(p, rc);
 }
 
 const hpc_kernels hpc_cuda_kernels = {

@@ -54,6 +54,26 @@ typedef struct hpc_backend {
     /* Can `o` be opened? Fails as `open` would, without starting the device. NULL: always. A
      * backend that has it is in a shared object, which o->library may name. */
     int (*check)(const hpc_device_options *o);
+    /* Chooses the algorithms of the products of a plan that `multiplies`, before its first launch.
+     * args have addresses, which are not accessed. NULL: there is nothing to choose. */
+    int (*prepare)(hpc_device *d, const hpc_plan *p, const hpc_signature *s, const void *args,
+                   void *workspace);
+    /* hpc_device_products and hpc_device_products_set; NULL: products have one algorithm. */
+    int (*products)(hpc_buf *out, hpc_device *d);
+    int (*products_set)(bool *taken, hpc_device *d, const hpc_json *record);
+    size_t (*available)(hpc_device *d); /* as hpc_device_available; NULL: unknown */
+    /* Graphs, if info.graphs. From `capture` to `captured`, launches, copies on the device, fills,
+     * records and waits are recorded and do not run. No fence, sync, allocation or copy of host
+     * memory may come between. A queue other than HPC_COMPUTE first waits for an event of the
+     * capture, and HPC_COMPUTE finally waits for its last command. Launches in HPC_COMPUTE after
+     * branch(guard) form one branch, up to branch(NULL): replays skip it where the guard is 0, and
+     * no launch of the branch writes its guard. */
+    int (*capture)(hpc_device *d);
+    int (*branch)(hpc_device *d, const int32_t *guard);
+    int (*captured)(hpc_device *d, void **graph); /* graph NULL: abandons the capture */
+    /* Enqueues all its commands in HPC_COMPUTE, with the same addresses and arguments. */
+    int (*replay)(hpc_device *d, void *graph);
+    void (*discard)(hpc_device *d, void *graph); /* after a fence */
 } hpc_backend;
 
 /* The first member of every backend's device. */

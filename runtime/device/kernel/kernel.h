@@ -52,6 +52,8 @@ typedef struct hpc_plan {
     size_t workspace; /* bytes for all workers together */
     hpc_cpu_plan cpu; /* of kernels that run on the host */
     const char *name; /* "norm_avx512" */
+    bool multiplies;  /* backends with `prepare`: it runs products */
+    int products;     /* hpc_products; set by the executor */
 } hpc_plan;
 
 /* Formatted as a table, one op after the other. */

@@ -214,6 +214,37 @@ static int test(void *self, void *mark, bool *done, char why[HPC_RAIL_TEXT])
     return nccl_says(beside, r->comm, why);
 }
 
+/* Registration is for speed: where NCCL does not offer it for this memory, calls stage. */
+static int register_memory(void *self, void **handle, void *memory, size_t bytes,
+                           char why[HPC_RAIL_TEXT])
+{
+    *handle = NULL;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
+    rail *r = self;
+    if (!r->comm) {
+        snprintf(why, HPC_RAIL_TEXT, "it was aborted");
+        return 1;
+    }
+    if (cuda_says(cudaSetDevice(r->device), why)) return 1;
+    const ncclResult_t e = ncclCommRegister(r->comm, memory, bytes, handle);
+    if (e != ncclInvalidUsage && e != ncclInvalidArgument) return nccl_says(e, r->comm, why);
+    *handle = NULL;
+#else
+    (void)self, (void)memory, (void)bytes, (void)why;
+#endif
+    return 0;
+}
+
+static void deregister_memory(void *self, void *handle)
+{
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
+    const rail *r = self;
+    if (r->comm) ncclCommDeregister(r->comm, handle);
+#else
+    (void)self, (void)handle;
+#endif
+}
+
 extern __attribute__((visibility("default"))) const hpc_rail hpc_rail_nccl;
 const hpc_rail hpc_rail_nccl = {
     .version = HPC_RAIL_VERSION,
@@ -224,6 +255,8 @@ const hpc_rail hpc_rail_nccl = {
     .unmark = unmark,
     .start = start,
     .test = test,
+    .register_memory = register_memory,
+    .deregister_memory = deregister_memory,
     .abort = abort_rail,
     .close = close_rail,
 };

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HPC_RAIL_VERSION = 2, HPC_RAIL_TEXT = 256, HPC_RAIL_ID = 128 };
+enum { HPC_RAIL_VERSION = 3, HPC_RAIL_TEXT = 256, HPC_RAIL_ID = 128 };
 
 typedef struct hpc_rail_call {
     hpc_comm c;                 /* c.stream is a cudaStream_t */
@@ -35,6 +35,10 @@ typedef struct hpc_rail {
     /* Issues the calls as one NCCL group in their streams, and records each call's mark there. */
     int (*start)(void *self, const hpc_rail_call *call, int n, char why[HPC_RAIL_TEXT]);
     int (*test)(void *self, void *mark, bool *done, char why[HPC_RAIL_TEXT]); /* never blocks */
+    /* Memory that calls use later, so that NCCL copies directly; *handle NULL: it cannot. */
+    int (*register_memory)(void *self, void **handle, void *memory, size_t bytes,
+                           char why[HPC_RAIL_TEXT]);
+    void (*deregister_memory)(void *self, void *handle);
     void (*abort)(void *self); /* stops everything that was started */
     void (*close)(void *self); /* after all calls are complete, unless aborted */
 } hpc_rail;

@@ -77,18 +77,42 @@ static int do_step(hpc_run *r, const step *s, bool block, bool *done)
     }
 }
 
+/* The error names the instruction. */
+static int locate(const hpc_run *r, const step *s)
+{
+    char where[96];
+    return hpc_error_where("%s", hpc_insn_where(where, r->exec->p, r->segment, s->insn));
+}
+
+int hpc_enqueue_step(hpc_run *r, int64_t k)
+{
+    const step *s = &r->exec->segment[r->segment].step[k];
+    bool done;
+    return do_step(r, s, false, &done) < 0 ? locate(r, s) : HPC_OK;
+}
+
+/* The part that begins here, if it has been recorded or now is. */
+static int run_part(hpc_run *r, const plan_segment *g, bool *done)
+{
+    const recorded_part *p = g->part_n > 0 ? hpc_graph_part(g, r->at) : NULL;
+    int rc = HPC_OK;
+    *done = false;
+    if (p) TRY(hpc_graph_run(r, p, done));
+    if (*done) r->at = p->end;
+out:
+    return rc;
+}
+
 int hpc_enqueue(hpc_run *r, bool block)
 {
     const plan_segment *g = &r->exec->segment[r->segment];
     for (; r->at < g->step_n; r->at++) {
-        bool done = true;
+        bool done = true, replayed;
+        if (run_part(r, g, &replayed) < 0)
+            return hpc_error_where("%s", r->exec->p->segment[r->segment].name);
+        if (r->at == g->step_n) break;
         int rc = do_step(r, &g->step[r->at], block, &done);
-        if (rc < 0) {
-            char where[96];
-            hpc_error_where("%s",
-                            hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
-            return rc;
-        }
+        if (rc < 0) return locate(r, &g->step[r->at]);
         if (done) continue;
         rc = join_all(r->exec);
         return rc < 0 ? rc : HPC_RUN_YIELD;

@@ -147,12 +147,17 @@ static int tell_written(hpc_exec *e, hpc_value v, int slot)
  * values. */
 static int allocate(hpc_exec *e, const hpc_exec_options *o)
 {
+    static const char *const names[HPC_SPACE_N] = {[HPC_SPACE_STATE] = "parameters and other state",
+                                                   [HPC_SPACE_SLOT] =
+                                                       "values of microbatches or requests",
+                                                   [HPC_SPACE_LOCAL] = "temporary values"};
     const hpc_backend *b = hpc_device_backend(e->device);
     int rc = HPC_OK;
     for (int s = 0; s < HPC_SPACE_N; s++) {
         size_t bytes = e->place.bytes[s] * (s == HPC_SPACE_SLOT ? (size_t)e->slots : 1);
         void *memory = NULL;
-        TRY(hpc_device_alloc(&memory, e->device, bytes ? bytes : HPC_ALIGN));
+        if (hpc_device_alloc(&memory, e->device, bytes ? bytes : HPC_ALIGN) < 0)
+            return hpc_error_where("memory for %s", names[s]);
         e->memory[s] = memory;
         bool state = s == HPC_SPACE_STATE;
         if (state && !b->zeroed) TRY(hpc_device_fill(e->device, HPC_COMPUTE, memory, 0, bytes));
@@ -185,6 +190,27 @@ static int resolve(hpc_exec *e)
                               e->args + (size_t)slot * e->args_bytes + t->args);
             }
     return HPC_OK;
+}
+
+/* Products of a device with several algorithms get theirs. */
+static int choose_products(hpc_exec *e, int products)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    int rc = HPC_OK;
+    if (!b->prepare || products == HPC_PRODUCTS_FIXED) return HPC_OK;
+    for (int s = 0; s < e->p->segment_n; s++)
+        for (int64_t k = 0; k < e->segment[s].step_n; k++) {
+            const step *t = &e->segment[s].step[k];
+            if (t->kind != STEP_KERNEL || !e->segment[s].plan[t->insn].multiplies) continue;
+            hpc_plan *plan = &e->segment[s].plan[t->insn];
+            plan->products = products;
+            if (t->guard >= 0) continue;
+            TRY(b->prepare(e->device, plan, &e->p->segment[s].insn[t->insn].op->sig,
+                           e->args + t->args,
+                           e->memory[e->place.workspace_space[s]] + t->workspace));
+        }
+out:
+    return rc;
 }
 
 static void count(hpc_exec *e, int s)
@@ -228,7 +254,10 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
     if (o->events > 0) TRY(open_events(e, o->events));
     TRY(hpc_stage_open(e));
     TRY(allocate(e, o));
+    TRY(hpc_transfers_register(e));
     TRY(resolve(e));
+    TRY(choose_products(e, o->products));
+    TRY(hpc_graphs_open(e));
 out:
     return rc;
 }
@@ -278,6 +307,8 @@ void hpc_exec_close(hpc_exec *e)
 {
     if (!e) return;
     quiesce(e);
+    hpc_transfers_deregister(e);
+    hpc_graphs_close(e);
     for (int s = 0; s < HPC_SPACE_N; s++)
         if (e->memory[s]) hpc_device_free(e->device, e->memory[s]);
     for (int s = 0; e->segment && s < e->p->segment_n; s++) hpc_free(e->segment[s].step);

@@ -50,9 +50,20 @@ typedef struct flight { /* a transfer of one slot */
     bool posted;                   /* a receive that was started before its segment */
 } flight;
 
+typedef struct recorded {
+    void *graph; /* of the backend; NULL: not yet */
+    int64_t run_n;
+} recorded;
+typedef struct recorded_part { /* steps that a graph replaces */
+    int64_t first, end;
+    recorded *slot; /* [slots] */
+} recorded_part;
+
 typedef struct plan_segment {
     step *step;
     int64_t step_n, step_cap;
+    recorded_part *part;
+    int64_t part_n, part_cap;
     hpc_plan *plan; /* by instruction */
     int64_t *ns;    /* by instruction; NULL: not profiled */
     hpc_exec_stats stats;
@@ -102,6 +113,7 @@ struct hpc_exec {
     int32_t exchange_counts[HPC_EXPERTS_MOST];
     hpc_link **issuing; /* links of transfers with a stream, each once */
     int issuing_n;
+    void **registered; /* [issuing_n * HPC_SPACE_N]: handles of arenas */
     hpc_event *event;
     int64_t event_n, event_cap;
     int64_t exposed_ns, idle_ns[HPC_PHASE_N];
@@ -163,6 +175,9 @@ int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_
 
 /* Before an event is recorded: what links hold back is issued. */
 int hpc_transfers_flush(hpc_exec *e);
+/* Arenas that links registered: after they are allocated, and before they are freed. */
+int hpc_transfers_register(hpc_exec *e);
+void hpc_transfers_deregister(hpc_exec *e);
 /* Waits for the transfers in streams, which would make a fence hang if a rank has failed. */
 int hpc_transfers_fence(hpc_exec *e);
 
@@ -179,6 +194,16 @@ int hpc_profile_fence(hpc_exec *e); /* hpc_device_fence, and collects the times 
 
 /* enqueue.c: `queue` waits for the present end of `from`. */
 int hpc_queue_join(hpc_exec *e, hpc_queue queue, hpc_queue from);
+/* Enqueues step k, which is a kernel or a join. */
+int hpc_enqueue_step(hpc_run *r, int64_t k);
+
+/* graph.c: parts of segments that run as graphs, where the device has them. */
+int hpc_graphs_open(hpc_exec *e);
+void hpc_graphs_close(hpc_exec *e); /* after a fence */
+const recorded_part *hpc_graph_part(const plan_segment *g,
+                                    int64_t at); /* NULL: none begins at it */
+/* *done: it was enqueued; otherwise the caller enqueues its steps. */
+int hpc_graph_run(hpc_run *r, const recorded_part *p, bool *done);
 
 /* Tells all ranks that this one failed, by the recorded error; returns rc. (run.c) */
 int hpc_exec_fail(const hpc_exec *e, int rc);

@@ -176,6 +176,37 @@ int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     return rc < 0 ? rc : fetch(e, slot, v, data, bytes);
 }
 
+int hpc_exec_snapshot_begin(hpc_exec *e)
+{
+    int rc = HPC_OK;
+    if (e->host) return HPC_OK;
+    TRY(hpc_queue_join(e, HPC_COPY, HPC_COMPUTE));
+    TRY(hpc_queue_join(e, HPC_COPY, HPC_COMM));
+out:
+    return rc;
+}
+
+int hpc_exec_snapshot_fetch(hpc_exec *e, hpc_value v, void *data, size_t bytes)
+{
+    int rc = HPC_OK;
+    TRY(check_value(e, 0, v, bytes));
+    if (e->p->value[hpc_value_root(e->p, v)].kind != HPC_VALUE_STATE)
+        TRY(hpc_fail(HPC_E_ARG, "%%%d is not state: later runs may write over it", v));
+    TRY(hpc_device_copy(e->device, HPC_COPY, data, hpc_exec_data(e, 0, v), bytes, HPC_TO_HOST));
+out:
+    return rc;
+}
+
+int hpc_exec_snapshot_end(hpc_exec *e)
+{
+    int rc = HPC_OK;
+    if (e->host) return HPC_OK;
+    TRY(hpc_queue_join(e, HPC_COMPUTE, HPC_COPY));
+    TRY(hpc_queue_join(e, HPC_COMM, HPC_COPY));
+out:
+    return rc;
+}
+
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
 {
     int rc = HPC_OK;

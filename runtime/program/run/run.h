@@ -36,6 +36,7 @@ typedef struct hpc_exec_options {
     int64_t events;       /* capacity of the record of events: hpc_exec_events; 0: no record */
     const hpc_lent *lent; /* [lent_n], read at opening; host-memory devices only */
     int64_t lent_n;
+    int products; /* hpc_products */
 } hpc_exec_options;
 
 /* Borrows p, d and grid (NULL: serial) until it is closed; with a grid, the call is collective over
@@ -61,6 +62,13 @@ int hpc_exec_write_part(hpc_exec *e, int slot, hpc_value v, size_t at, const voi
 int hpc_exec_read_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t rows);
 /* A read without a fence: `data` is valid after the next one. */
 int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
+/* Reads state while later runs compute: begin, then fetch each value through the copy queue, in the
+ * order after all runs so far. `data` is valid after the next fence; of hpc_device_host_alloc, it
+ * does not hold up the calling thread. Call `end` before a run that writes one of these values: it
+ * lets later runs wait for the reads. */
+int hpc_exec_snapshot_begin(hpc_exec *e);
+int hpc_exec_snapshot_fetch(hpc_exec *e, hpc_value v, void *data, size_t bytes);
+int hpc_exec_snapshot_end(hpc_exec *e);
 /* Address of a value on a host-memory device, for access without copies; NULL on other devices. For
  * lent state, the lent address. */
 void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v);

@@ -371,6 +371,34 @@ void hpc_transfers_end(hpc_exec *e, int slot)
     }
 }
 
+int hpc_transfers_register(hpc_exec *e)
+{
+    int rc = HPC_OK;
+    const size_t n = (size_t)e->issuing_n * HPC_SPACE_N;
+    e->registered = hpc_arena_alloc(e->arena, n + 1, sizeof *e->registered);
+    if (!e->registered) return HPC_E_NOMEM;
+    for (int k = 0; k < e->issuing_n; k++)
+        for (int s = 0; s < HPC_SPACE_N; s++) {
+            const size_t slots = s == HPC_SPACE_SLOT ? (size_t)e->slots : 1;
+            const hpc_link_ops *ops = e->issuing[k]->ops;
+            void **handle = &e->registered[k * HPC_SPACE_N + s];
+            if (!ops->register_memory || e->place.bytes[s] == 0) continue;
+            TRY(ops->register_memory(e->issuing[k], handle, e->memory[s],
+                                     e->place.bytes[s] * slots));
+        }
+out:
+    return rc;
+}
+
+void hpc_transfers_deregister(hpc_exec *e)
+{
+    for (int k = 0; e->registered && k < e->issuing_n; k++)
+        for (int s = 0; s < HPC_SPACE_N; s++) {
+            void *handle = e->registered[k * HPC_SPACE_N + s];
+            if (handle) e->issuing[k]->ops->deregister_memory(e->issuing[k], handle);
+        }
+}
+
 int hpc_transfers_flush(hpc_exec *e)
 {
     int rc = HPC_OK;

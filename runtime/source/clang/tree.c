@@ -2,8 +2,7 @@
  * tree.c: the tree of a unit's own file: its functions and variables, from all scopes,
  * in one list.
  *
- * Pure declarations have no node. Bodies of templates are walked as templates; libclang
- * does not visit their instantiations.
+ * Pure declarations have no node. Bodies of templates are walked as templates, then as instances.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +194,18 @@ static void initialisers(walk *w, int32_t function, int32_t body)
     if (other >= 0) walk_end(w, other);
 }
 
+/* True if types in a function depend on parameters of a template. */
+static bool is_template(CXCursor c)
+{
+    if (!clang_Cursor_isNull(clang_getSpecializedCursorTemplate(c))) return false;
+    for (; !clang_Cursor_isNull(c) && !clang_isTranslationUnit(c.kind);
+         c = clang_getCursorSemanticParent(c))
+        if (c.kind == CXCursor_FunctionTemplate || c.kind == CXCursor_ClassTemplate ||
+            c.kind == CXCursor_ClassTemplatePartialSpecialization)
+            return true;
+    return false;
+}
+
 static void function(walk *w, CXCursor c)
 {
     const size_t n = w->n, values_n = w->values_n;
@@ -204,6 +215,7 @@ static void function(walk *w, CXCursor c)
     if (kind != CXCursor_CompoundStmt && kind != CXCursor_CXXTryStmt) return;
     const int32_t symbol = walk_symbol(w, c), node = walk_begin(w, HPC_TREE_FUNCTION, c);
     w->node[node].symbol = symbol;
+    if (!w->u->is_c && is_template(c)) w->node[node].flags |= HPC_TREE_TEMPLATE;
     walk_symbol_node(w, symbol, node, true);
     parameters(w, item);
     initialisers(w, item, body);

@@ -260,7 +260,7 @@ template <typename T> void template_reference(int n, T *__restrict a, typename T
 template <typename T> T template_sum_open(int n, const T *a)
 {
     T s = 0;
-    // loop template_sum_open: unknown whether T is a number, which a reduction needs
+    // loop template_sum_open: if open(s) reduction(+:s)
     for (int i = 0; i < n; i++) {
         s += a[i];
     }
@@ -290,7 +290,7 @@ template void template_recurrence<double>(int, double *);
 
 template <typename F> void template_apply(int n, double *__restrict a, F f)
 {
-    // loop template_apply: unknown f is what the caller brings
+    // loop template_apply: if open(f)
     for (int i = 0; i < n; i++) {
         a[i] = f(a[i]);
     }
