@@ -58,6 +58,7 @@ static int run(void *options, int argc, char **argv)
 {
     pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
     hpc_trust trust = {0};
+    hpc_line_profile profile = {0};
     pragma_judging j = {.o = options, .worst = EXIT_DONE, .asking = &asking};
     hpc_cmd_signals *signals = NULL;
     int64_t n;
@@ -74,6 +75,10 @@ static int run(void *options, int argc, char **argv)
         TRY(hpc_trust_read(&trust, j.o->trust));
         j.trust = &trust;
     }
+    if (j.o->line_profile) {
+        TRY(hpc_line_profile_read(&profile, j.o->line_profile));
+        j.profile = &profile;
+    }
     TRY(pragma_judge_all(&j, argv, n, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(pragma_print_summary(&j));
     pragma_warn_of_trust(&j);
@@ -82,6 +87,7 @@ out:
     hpc_cmd_signals_end(signals);
     hpc_directive_model_close(j.model);
     hpc_trust_release(&trust);
+    hpc_line_profile_release(&profile);
     return rc;
 }
 

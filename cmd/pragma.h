@@ -10,6 +10,7 @@
 #include "cmd/compiler.h"
 #include "infer/complete/directive_model.h"
 #include "infer/pragma/directives.h"
+#include "infer/pragma/line_profile.h"
 #include "infer/pragma/trust.h"
 
 typedef struct pragma_options {
@@ -17,7 +18,8 @@ typedef struct pragma_options {
     bool diff, fix, force, check, guard, conditional, default_none, simd, target, rank, json, quiet;
     bool sandbox;
     double tolerance, seconds;
-    const char *format, *database, *verify, *folder, *build, *run, *model, *from, *trust;
+    const char *format, *database, *verify, *folder, *build, *run, *model, *from, *trust,
+        *line_profile;
     int64_t threads;
 } pragma_options;
 extern const hpc_option pragma_option_table[];
@@ -39,6 +41,7 @@ typedef struct pragma_judging {
     hpc_directive_model *model; /* NULL: no model is asked */
     pthread_mutex_t *asking;
     hpc_trust *trust; /* NULL: nothing is confirmed; only the printing thread changes it */
+    const hpc_line_profile *profile; /* NULL: none */
     bool sarif, json;
     int64_t by_verdict[4], already_n, wrong_n, directives_n, files_n;
     int worst; /* exit code */

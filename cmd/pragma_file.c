@@ -45,6 +45,14 @@ static int ask(hpc_directive_file *d, const hpc_tree *tree, void *user)
     return rc;
 }
 
+/* Before the loops are ranked. */
+static int rate(hpc_directive_file *d, const hpc_tree *tree, void *user)
+{
+    const judged *x = user;
+    if (x->j->profile) hpc_line_profile_rate(x->j->profile, &d->loops, d->path);
+    return x->j->model ? ask(d, tree, user) : HPC_OK;
+}
+
 static int verify(hpc_directive_file *d, const hpc_tree *tree, void *user)
 {
     const judged *x = user;
@@ -77,7 +85,7 @@ static int find_loops(pragma_file *f, pragma_judging *j)
                                .guard = o->guard,
                                .conditional = o->conditional,
                                .flags = &flags,
-                               .ask = j->model ? ask : NULL,
+                               .ask = rate,
                                .verify = verify,
                                .user = &x};
     int rc = HPC_OK;

@@ -3,6 +3,21 @@
  */
 #include "cmd/pragma.h"
 
+static void put_brief(hpc_json_out *w, const hpc_pragma_loop *l)
+{
+    hpc_brief b;
+    hpc_pragma_brief(&b, l);
+    hpc_json_open(w, "brief", '[');
+    for (int k = 0; k < b.n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "kind", b.item[k].kind);
+        hpc_json_put_int(w, "line", b.item[k].line ? b.item[k].line : l->line);
+        hpc_json_put_text(w, "text", b.item[k].text);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+}
+
 static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_directive_choice *note)
 {
     hpc_json_open(w, NULL, '{');
@@ -24,6 +39,7 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
     if (l->likely >= 0) hpc_json_put_real(w, "likely", l->likely);
     if (l->likely >= 0) hpc_json_put_text(w, "guess", l->guess);
     hpc_json_put_int(w, "rank", note->rank);
+    if (l->share > 0) hpc_json_put_real(w, "share", l->share);
     hpc_json_open(w, "assumptions", '[');
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         hpc_json_open(w, NULL, '{');
@@ -34,6 +50,8 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
+    hpc_json_put_text(w, "edit", l->edit);
+    put_brief(w, l);
     hpc_json_open(w, "evidence", '[');
     for (int64_t k = 0; k < l->evidence_n; k++) {
         hpc_json_open(w, NULL, '{');

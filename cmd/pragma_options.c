@@ -89,6 +89,12 @@ const hpc_option pragma_option_table[] = {
      .help = "Also ask a model trained on loops that experts annotated. Results are sorted by the "
              "probability that an expert would annotate the loop. The model also suggests a "
              "schedule, and a directive for unknown loops. It never changes a verdict."},
+    {.name = "line-profile",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, line_profile),
+     .argument = "FILE",
+     .help = "Measured time of source lines, FILE:LINE and a number a line, such as the report of "
+             "`perf report -s srcline`. Results are sorted by the time of the loops."},
     {.name = "model",
      .letter = 'm',
      .kind = HPC_TEXT,

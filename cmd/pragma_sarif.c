@@ -55,6 +55,7 @@ static int64_t column_of(const hpc_buf *text, size_t at)
 
 static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragma_loop *l)
 {
+    hpc_brief b;
     hpc_json_open(w, "locations", '[');
     hpc_json_open(w, NULL, '{');
     hpc_json_open(w, "physicalLocation", '{');
@@ -68,14 +69,14 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
     hpc_json_close(w, '}');
     hpc_json_close(w, ']');
     hpc_json_open(w, "relatedLocations", '[');
-    for (int64_t k = 0; k < l->evidence_n; k++) {
-        const hpc_evidence *e = &l->evidence[k];
-        if (e->line == 0) continue;
+    hpc_pragma_brief(&b, l);
+    for (int k = 0; k < b.n; k++) {
+        const hpc_brief_line *e = &b.item[k];
         hpc_json_open(w, NULL, '{');
         hpc_json_open(w, "physicalLocation", '{');
         sarif_put_place(w, f->d.path);
         hpc_json_open(w, "region", '{');
-        hpc_json_put_int(w, "startLine", e->line);
+        hpc_json_put_int(w, "startLine", e->line ? e->line : l->line);
         hpc_json_close(w, '}');
         hpc_json_close(w, '}');
         sarif_put_message(w, "message", e->text);

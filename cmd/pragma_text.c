@@ -45,139 +45,30 @@ static void put_source(hpc_buf *out, const hpc_buf *text, const hpc_pragma_loop 
     hpc_buf_text(out, "\n");
 }
 
-/* ---- evidence: few lines for each loop ------------------------------------------------------ */
+/* ---- evidence ---- */
 
-enum { EVIDENCE_LINES = 5, NAMES = 4, FEW_PAIRS = 2 };
-
-/* Pairs of accesses that may overlap are one line: the accesses that most pairs have in common. */
-typedef struct overlaps {
-    const hpc_pragma_loop *loop;
-    const char *name[NAMES];
-    int64_t n, pairs;
-    uint32_t first, last; /* lines */
-} overlaps;
-
-static bool is_covered(const overlaps *o, const hpc_evidence *e)
-{
-    for (int64_t k = 0; k < o->n; k++)
-        if (strcmp(o->name[k], e->access[0]) == 0 || strcmp(o->name[k], e->access[1]) == 0)
-            return true;
-    return false;
-}
-
-/* Pairs with this access that no name covers yet. */
-static int64_t count_pairs(const overlaps *o, const char *access)
-{
-    int64_t n = 0;
-    for (int64_t k = 0; k < o->loop->evidence_n; k++) {
-        const hpc_evidence *e = &o->loop->evidence[k];
-        if (!e->access[0] || is_covered(o, e)) continue;
-        n += strcmp(e->access[0], access) == 0 || strcmp(e->access[1], access) == 0;
-    }
-    return n;
-}
-
-static bool add_name(overlaps *o)
-{
-    const char *best = NULL;
-    int64_t most = 0;
-    for (int64_t k = 0; k < o->loop->evidence_n; k++) {
-        const hpc_evidence *e = &o->loop->evidence[k];
-        for (int side = 0; e->access[0] && side < 2; side++) {
-            int64_t n = count_pairs(o, e->access[side]);
-            if (n <= most) continue;
-            most = n;
-            best = e->access[side];
-        }
-    }
-    if (best) o->name[o->n++] = best;
-    return best != NULL;
-}
-
-static overlaps find_overlaps(const hpc_pragma_loop *l)
-{
-    overlaps o = {.loop = l, .first = UINT32_MAX};
-    for (int64_t k = 0; k < l->evidence_n; k++) {
-        const hpc_evidence *e = &l->evidence[k];
-        if (!e->access[0]) continue;
-        o.pairs++;
-        if (e->line < o.first) o.first = e->line;
-        if (e->line > o.last) o.last = e->line;
-    }
-    if (o.pairs <= FEW_PAIRS) return (overlaps){.loop = l};
-    while (o.n < NAMES && add_name(&o)) {
-    }
-    return o;
-}
-
-static void put_overlaps(hpc_buf *out, const overlaps *o)
-{
-    hpc_buf_printf(out, "    alias: line%s %u", o->first < o->last ? "s" : "", o->first);
-    if (o->first < o->last) hpc_buf_printf(out, " to %u", o->last);
-    hpc_buf_text(out, ": ");
-    for (int64_t k = 0; k < o->n; k++) hpc_buf_printf(out, k > 0 ? ", %s" : "%s", o->name[k]);
-    hpc_buf_printf(out, " may overlap other accesses (%lld pairs)\n", (long long)o->pairs);
-}
-
-/* Results of --verify are few, and asked for. */
-static bool is_of_verify(const hpc_evidence *e)
-{
-    static const char *const kinds[] = {"compile", "witness", "run", "race", NULL};
-    for (const char *const *k = kinds; *k; k++)
-        if (strcmp(*k, e->kind) == 0) return true;
-    return false;
-}
-
-static void put_line(hpc_buf *out, const hpc_evidence *e, const char *kind)
+static void put_line(hpc_buf *out, const char *kind, uint32_t line, const char *text)
 {
     hpc_buf_printf(out, "    %s: ", kind);
-    if (e->line) hpc_buf_printf(out, "line %u: ", e->line);
-    hpc_buf_printf(out, "%s\n", e->text);
+    if (line) hpc_buf_printf(out, "line %u: ", line);
+    hpc_buf_printf(out, "%s\n", text);
 }
 
-/* The evidence of one weight, in its order; *lines: those left. Returns how many did not fit. */
-static int64_t put_weight(hpc_buf *out, const overlaps *o, hpc_verdict weight, int *lines)
-{
-    const hpc_pragma_loop *l = o->loop;
-    bool grouped = false;
-    int64_t left = 0;
-    for (int64_t k = 0; k < l->evidence_n; k++) {
-        const hpc_evidence *e = &l->evidence[k];
-        bool pair = o->pairs > 0 && e->access[0];
-        if (e->alone != weight || strcmp(e->kind, "existing") == 0 || (pair && grouped)) continue;
-        if (is_of_verify(e)) {
-            put_line(out, e, e->kind);
-        } else if (*lines == 0) {
-            left += pair ? o->pairs : 1;
-        } else if (pair) {
-            put_overlaps(out, o);
-            --*lines;
-        } else {
-            put_line(out, e, e->kind);
-            --*lines;
-        }
-        grouped = grouped || pair;
-    }
-    return left;
-}
-
-/* First what decides the verdict. */
 static void put_evidence(hpc_buf *out, const hpc_pragma_loop *l)
 {
-    static const hpc_verdict weights[] = {HPC_VERDICT_UNSAFE, HPC_VERDICT_UNKNOWN,
-                                          HPC_VERDICT_CONDITIONAL, HPC_VERDICT_PARALLEL};
-    const overlaps o = find_overlaps(l);
-    int lines = EVIDENCE_LINES;
-    int64_t left = 0;
-    for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
-        left += put_weight(out, &o, weights[k], &lines);
-    if (left > 0)
-        hpc_buf_printf(out, "    and %lld more: --format json lists them\n", (long long)left);
+    hpc_brief b;
+    hpc_pragma_brief(&b, l);
+    for (int k = 0; k < b.n; k++) put_line(out, b.item[k].kind, b.item[k].line, b.item[k].text);
+    if (b.left > 0)
+        hpc_buf_printf(out, "    and %lld more: --format json lists them\n", (long long)b.left);
 }
+
+enum { ASSUMPTIONS_SHOWN = 5 };
 
 static void put_assumptions(hpc_buf *out, const hpc_pragma_loop *l)
 {
-    const int64_t shown = l->assumptions_n <= EVIDENCE_LINES ? l->assumptions_n : EVIDENCE_LINES;
+    const int64_t shown =
+        l->assumptions_n <= ASSUMPTIONS_SHOWN ? l->assumptions_n : ASSUMPTIONS_SHOWN;
     for (int64_t k = 0; k < shown; k++) {
         hpc_buf_printf(out, "    assumes: %s", l->assumption[k].text);
         if (l->assumption[k].trusted)
@@ -224,7 +115,8 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
     if (!l->existing) return;
     hpc_buf_printf(out, "    has: %s\n    which is %s\n", l->existing, says[l->existing_is]);
     for (int64_t k = 0; k < l->evidence_n; k++)
-        if (strcmp(l->evidence[k].kind, "existing") == 0) put_line(out, &l->evidence[k], "because");
+        if (strcmp(l->evidence[k].kind, "existing") == 0)
+            put_line(out, "because", l->evidence[k].line, l->evidence[k].text);
     if (hpc_directive_advice(l)) hpc_buf_printf(out, "    better: %s\n", hpc_directive_advice(l));
 }
 
@@ -242,6 +134,8 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i, bool code)
     put_source(out, &f->d.text, l);
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
+    if (l->share > 0)
+        hpc_buf_printf(out, "    time: %.1f %% of the line profile\n", 100 * l->share);
     if (l->likely >= 0)
         hpc_buf_printf(out,
                        "    likely: the model expects experts to annotate %.0f of 100 such loops\n",
@@ -272,7 +166,7 @@ static int put_ranked(hpc_buf *out, const pragma_file *f, bool code)
 
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
-    if ((o->rank || o->model) && !o->check) return put_ranked(out, f, o->at > 0);
+    if ((o->rank || o->model || o->line_profile) && !o->check) return put_ranked(out, f, o->at > 0);
     for (int64_t i = 0; i < f->d.loops.n; i++)
         if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i]))
             put_loop(out, f, i, o->at > 0);

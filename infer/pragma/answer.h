@@ -42,6 +42,18 @@ typedef struct premise { /* strings are in program.out, except as a parameter; N
     bool limited;          /* few enough assumptions without a test, or the loop is unknown */
 } premise;
 
+/* Accesses of different iterations that conflict, for remedy.c. Nodes are 0: none. */
+typedef struct conflicts {
+    int64_t n; /* with evidence of their own */
+    int32_t update, write, read;
+    int later;  /* 1: the read is in a later iteration than the write, -1: earlier, 0: not known */
+    bool plain; /* some are not updates of one kind through an index from memory */
+    bool cut;   /* not all pairs were compared */
+} conflicts;
+
+/* In the evidence of input and output. */
+#define ANSWER_IN_ORDER "input and output must happen in order"
+
 typedef struct answer {
     const program *p;
     hpc_evidence *evidence;
@@ -51,6 +63,7 @@ typedef struct answer {
     bool unsafe, unknown; /* verdicts of the evidence so far */
     bool reads_loop;      /* a check reads memory that the loop reads only if it iterates */
     bool muted;
+    conflicts conflicts;
     int32_t conflict, conflict_other; /* nodes of two accesses that certainly conflict; 0: none */
     int rc;                           /* first failure */
 } answer;                             /* zero except for p */

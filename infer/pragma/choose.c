@@ -95,6 +95,7 @@ static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options 
 static bool is_ahead(const hpc_pragma_loop *a, const hpc_pragma_loop *b, bool first)
 {
     if (a->untested != b->untested) return b->untested;
+    if (a->share < b->share || a->share > b->share) return a->share > b->share;
     double by = a->confidence - b->confidence;
     return by > 0 || (by == 0 && first);
 }

@@ -67,6 +67,20 @@ void hpc_directive_file_release(hpc_directive_file *f);
 bool hpc_directive_is_wrong(const hpc_pragma_loop *l);
 const char *hpc_directive_advice(const hpc_pragma_loop *l); /* what to do about it; NULL: nothing */
 
+/* ---- the evidence for a reader (brief.c) ---- */
+enum { HPC_BRIEF_LINES = 5, HPC_BRIEF_VERIFY = 16, HPC_BRIEF_BYTES = 420 };
+typedef struct hpc_brief_line {
+    const char *kind; /* of the evidence, or "edit": the change that would make it parallel */
+    uint32_t line;    /* 0: none */
+    char text[HPC_BRIEF_BYTES];
+} hpc_brief_line;
+typedef struct hpc_brief {
+    hpc_brief_line item[HPC_BRIEF_VERIFY + HPC_BRIEF_LINES];
+    int n, verify; /* verify: results of running the program, which are not limited to few lines */
+    int64_t left;  /* pieces of evidence that are not in it */
+} hpc_brief;
+void hpc_pragma_brief(hpc_brief *out, const hpc_pragma_loop *l);
+
 /* ---- the choice (choose.c) ---- */
 int hpc_directives_choose(hpc_directive_file *f, const hpc_directive_options *o);
 

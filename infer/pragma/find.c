@@ -9,6 +9,7 @@
 #include "infer/pragma/memory.h"
 #include "infer/pragma/open.h"
 #include "infer/pragma/propose.h"
+#include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
 #include "infer/pragma/splice.h"
@@ -80,6 +81,7 @@ static int keep(hpc_pragma_loop *out, walk *w, const hpc_pragma_options *o)
     int rc = HPC_OK;
     check_captured(w->answer, w->loop->node);
     if (!a->unsafe && !a->unknown) propose(out, w, o);
+    out->edit = remedy_of(w);
     answer_gather(w->answer, w->loop->node);
     out->verdict = a->unsafe              ? HPC_VERDICT_UNSAFE
                    : a->unknown           ? HPC_VERDICT_UNKNOWN

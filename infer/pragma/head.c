@@ -144,6 +144,14 @@ static bool calls_are_plain(walk *w, int32_t e)
     return true;
 }
 
+/* Functions of C may change it, procedures of Fortran may only read it by its name: no procedure
+ * may change the variable of a DO loop. */
+static bool is_visible(const walk *w, const hpc_symbol *v)
+{
+    if (w->loop->p->language == HPC_LANGUAGE_FORTRAN) return v->flags & HPC_SYMBOL_STATIC;
+    return !(v->flags & HPC_SYMBOL_LOCAL);
+}
+
 static void check_variable(loop_head *h, walk *w, int32_t first)
 {
     if (h->symbol < 0) {
@@ -162,8 +170,7 @@ static void check_variable(loop_head *h, walk *w, int32_t first)
         refuse(h, w, first, "its loop variable is volatile or atomic");
     else if (may_change(w->t, h->body, w->t->node[h->body].end, h->symbol))
         refuse(h, w, first, "the body changes its loop variable or takes its address");
-    else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(w->t, h->body) &&
-             !calls_are_plain(w, h->body))
+    else if (is_visible(w, v) && has_call(w->t, h->body) && !calls_are_plain(w, h->body))
         refuse(h, w, first, "its loop variable is visible to functions that the body calls");
 }
 
@@ -318,7 +325,7 @@ static void read_for(loop_head *h, walk *w, int32_t loop, bool inner)
         refuse(h, w, step, "its step does not have the form i += c");
         return;
     }
-    check_part(h, w, limit, "its bound may change during the loop");
+    check_part(h, w, limit, HEAD_BOUND_CHANGES);
     if (by) check_part(h, w, by, "its step may change during the loop");
     h->limit = limit;
     h->first = value_of(w, start);

@@ -33,6 +33,7 @@ typedef struct slot {
     int32_t step_node;    /* the statement that steps an induction variable */
 } slot;
 
+#define HEAD_BOUND_CHANGES "its bound may change during the loop"
 enum { HEAD_OTHERS = 3 };
 typedef struct head_part {       /* a variable that the head of a loop initialises and steps */
     int32_t symbol, first, step; /* nodes: of its first value, of the statement that steps it */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "infer/pragma/memory.h"
+
 #include "infer/pragma/open.h"
+#include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
 
@@ -224,6 +226,7 @@ static void say_sure(walk *w, const access *a, const access *b, int64_t by)
 {
     const access *write = a->write ? a : b, *o = a->write ? b : a;
     const char *x = node_text(w->loop->p, write->node), *y = node_text(w->loop->p, o->node);
+    const int64_t before = w->answer->evidence_n;
     answer_conflict(w->answer, write->node, o->node);
     if (write == o || write->node == o->node)
         answer_unsafe(w->answer, "dependence", write->node,
@@ -233,6 +236,7 @@ static void say_sure(walk *w, const access *a, const access *b, int64_t by)
             w->answer, "dependence", write->node,
             "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
             y, verb(o), w->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
+    remedy_note(w, write, o, true, w->answer->evidence_n > before);
 }
 
 static void say_maybe(walk *w, const access *a, const access *b)
@@ -240,6 +244,7 @@ static void say_maybe(walk *w, const access *a, const access *b)
     const access *write = a->write ? a : b, *o = a->write ? b : a;
     const char *x = node_text(w->loop->p, write->node), *y = node_text(w->loop->p, o->node);
     uint32_t line = w->t->node[o->node].line;
+    const int64_t before = w->answer->evidence_n;
     if (is_indirect(w->prover, &write->place) || is_indirect(w->prover, &o->place))
         answer_unsafe(
             w->answer, "dependence", write->node,
@@ -252,6 +257,7 @@ static void say_maybe(walk *w, const access *a, const access *b)
         answer_unknown(w->answer, "dependence", write->node,
                        "%s and %s (%s at line %u) may be the same location in different iterations",
                        x, y, verb(o), line);
+    remedy_note(w, write, o, false, w->answer->evidence_n > before);
 }
 
 /* ---- pairs ---- */
@@ -375,7 +381,10 @@ void memory_judge(walk *w)
             if (aside[i] || aside[k] || !(w->loop->item[i].write || w->loop->item[k].write))
                 continue;
             bool enough = ++certain > PAIRS_BEHIND || w->prover->spent > PARTS_BEHIND;
-            if (w->answer->unsafe && enough) return; /* further evidence adds nothing */
+            if (w->answer->unsafe && enough) { /* further evidence adds nothing */
+                w->answer->conflicts.cut = true;
+                return;
+            }
             if (++pairs > PAIRS_MOST || w->prover->spent > PARTS_OF_LOOP) {
                 answer_unknown(w->answer, "form", w->loop->node, "the loop is too large");
                 return;

@@ -90,6 +90,8 @@ typedef struct hpc_pragma_loop {
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;
+    double share;     /* of the time of a line profile; 0: none was measured */
+    const char *edit; /* the change of the code that would make it parallel; NULL: none is known */
 } hpc_pragma_loop;
 
 typedef struct hpc_pragma_loops {

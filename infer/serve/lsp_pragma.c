@@ -122,8 +122,11 @@ static void put_message(hpc_buf *out, const hpc_directive_file *f, int64_t k)
 {
     const hpc_pragma_loop *l = &f->loops.item[k];
     const hpc_directive_choice *c = &f->choice[k];
-    const char *evidence = l->evidence_n > 0 ? l->evidence[0].text : NULL;
+    hpc_brief b;
+    hpc_pragma_brief(&b, l);
+    const char *evidence = b.n > 0 ? b.item[0].text : NULL;
     if (hpc_directive_is_wrong(l)) {
+        if (l->evidence_n > 0) evidence = l->evidence[0].text;
         const char *advice = hpc_directive_advice(l);
         hpc_buf_printf(out, "wrong OpenMP directive: %s", evidence ? evidence : "");
         if (advice) hpc_buf_printf(out, "; better: %s", advice);
@@ -141,10 +144,11 @@ static void put_message(hpc_buf *out, const hpc_directive_file *f, int64_t k)
 static void put_related(hpc_json_out *w, const lsp_server *s, const analysis *a,
                         const hpc_pragma_loop *l)
 {
-    int64_t shown = 0;
+    hpc_brief b;
+    hpc_pragma_brief(&b, l);
     hpc_json_open(w, "relatedInformation", '[');
-    for (int64_t k = 0; k < l->evidence_n && shown < RELATED; k++, shown++) {
-        const hpc_evidence *e = &l->evidence[k];
+    for (int k = 0; k < b.n; k++) {
+        const hpc_brief_line *e = &b.item[k];
         const uint32_t line = e->line > 0 ? e->line : l->line;
         const hpc_buf *text = &a->document.text;
         size_t begin = hpc_text_offset(text, (hpc_text_position){line - 1, 0}, HPC_UNIT_UTF8);
@@ -361,13 +365,15 @@ static void put_explanation(hpc_buf *out, const hpc_directive_file *f, int64_t k
 {
     const hpc_pragma_loop *l = &f->loops.item[k];
     const hpc_directive_choice *c = &f->choice[k];
+    hpc_brief b;
     hpc_buf_printf(out, "**hpccoder: %s**\n", hpc_loop_verdict_name(l));
     if (c->directive) hpc_buf_printf(out, "\n```c\n%s\n```\n", c->directive);
     if (c->because) hpc_buf_printf(out, "\n%s\n", c->because);
     for (int64_t i = 0; i < l->assumptions_n && i < RELATED; i++)
         hpc_buf_printf(out, "\n- assumes: %s", l->assumption[i].text);
-    for (int64_t i = 0; i < l->evidence_n && i < RELATED; i++) {
-        const hpc_evidence *e = &l->evidence[i];
+    hpc_pragma_brief(&b, l);
+    for (int i = 0; i < b.n; i++) {
+        const hpc_brief_line *e = &b.item[i];
         hpc_buf_printf(out, "\n- %s: ", e->kind);
         if (e->line > 0) hpc_buf_printf(out, "line %u: ", e->line);
         hpc_buf_text(out, e->text);

@@ -24,7 +24,7 @@ static void run(void **state, const char *words)
     if (o.code != 0) fail_msg("%s: exit code %d: %s", words, o.code, o.err);
 }
 
-/* Six parts of one array give 15 pairs that may overlap: one line. */
+/* Six parts of one array give 15 pairs that may overlap: a line for each part. */
 static void evidence_takes_few_lines(void **state)
 {
     char path[PATH_MAX];
@@ -39,17 +39,81 @@ static void evidence_takes_few_lines(void **state)
     test_ok(hpc_file_save(hpc_test_path(path, *state, "many.c"), text.data, text.n));
     run(state, "pragma @many.c");
     for (const char *at = o.out; (at = strstr(at, "\n    ")); at++) lines++;
-    hpc_test_says(o.out, "    alias: lines 10 to 14: q0[i], q1[i], q2[i], q3[i] may overlap other "
-                         "accesses (15 pairs)\n");
+    hpc_test_says(o.out, "    alias: line 10: q0 may overlap q1, q2, q3, q4 and 1 more (5 pairs of "
+                         "accesses)\n");
+    hpc_test_says(o.out, "    alias: line 11: q1 may overlap q2, q3, q4 and q5 (4 pairs of ");
     assert_in_range(lines, 1, 7);
     run(state, "pragma @many.c --json");
     hpc_test_says(o.out, "q4[i] and q5[i] (line 15) may derive from one pointer"); /* every pair */
     hpc_buf_release(&text);
 }
 
+/* A loop in a function of its own, and the edit that the program names; NULL: none. */
+static void edits_are_named_where_they_suffice(void **state)
+{
+    static const struct {
+        const char *body, *edit;
+    } loops[] = {
+        {"a[i] = c[i];\n b[i] = a[i - 1];",
+         "split the loop after line 4: each of the two loops is"},
+        {"b[i] = a[i + 1];\n a[i] = c[i];", "split the loop after line 4"},
+        {"b[i] = a[i - 1];\n a[i] = c[i];", NULL}, /* the second part comes first */
+        {"double t = c[i];\n a[i] = t;\n b[i] = t + a[i - 1];", NULL}, /* t passes on a value */
+        {"a[i] = c[i] + b[i - 1];\n b[i] = a[i - 1];", NULL},          /* a circle */
+        {"h[k[i]] += c[i];", "put #pragma omp atomic before the update in line 4"},
+        {"h[k[i]] += h[0];", NULL},
+        {"p[i] = q[i - 1];", "restrict in the declarations excludes an overlap of"},
+        {"a[i] = c[i];\n printf(\"%g\", c[i]);", "move the input or output of line 5 into a loop"},
+    };
+    NEED_LIBRARY;
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
+        char path[PATH_MAX];
+        hpc_buf text = {0};
+        hpc_buf_printf(
+            &text,
+            "#include <stdio.h>\nvoid f(int n, double *restrict a, double *restrict b, "
+            "const double *restrict c, double *restrict h, const int *restrict k, double "
+            "*p, const double *q) {\n for (int i = 1; i < n; i++) {\n %s\n }\n}\n",
+            loops[k].body);
+        test_ok(hpc_file_save(hpc_test_path(path, *state, "edit.c"), text.data, text.n));
+        run(state, "pragma @edit.c");
+        const char *edit = strstr(o.out, "    edit: ");
+        if (!edit != !loops[k].edit) fail_msg("%s: %s", loops[k].body, o.out);
+        if (edit) hpc_test_says(edit, loops[k].edit);
+        hpc_buf_release(&text);
+    }
+}
+
+/* The order is that of the measured times; inner lines count for the loop. */
+static void loops_are_sorted_by_the_line_profile(void **state)
+{
+    static const char text[] = "void f(int n, double *restrict a, double *restrict b)\n{\n"
+                               "    for (int i = 0; i < n; i++) a[i] = 1;\n"
+                               "    for (int i = 0; i < n; i++) {\n        b[i] = 2;\n    }\n}\n";
+    static const char profile[] = "# Overhead  Source:Line\n 10.00%  hot.c:3\n"
+                                  " 70.00%  src/hot.c:5\n 15.00%  hot.c:4\n 5.00% other.c:3\n";
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.c"), text, sizeof text - 1));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.txt"), profile, sizeof profile - 1));
+    run(state, "pragma @hot.c --line-profile @hot.txt");
+    const char *first = strstr(o.out, "hot.c:4: parallel"), *last = strstr(o.out, "hot.c:3: ");
+    assert_true(first && last && first < last);
+    hpc_test_says(o.out, "    time: 15.0 % of the line profile\n");
+    hpc_test_says(o.out, "    time: 10.0 % of the line profile\n");
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "hot.txt"), "none\n", 5));
+    hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root,
+                        "pragma @hot.c --line-profile @hot.txt");
+    hpc_test_says(o.err, "no line has a place FILE:LINE and a time");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(edits_are_named_where_they_suffice, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(loops_are_sorted_by_the_line_profile, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(evidence_takes_few_lines, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
     };

@@ -211,6 +211,22 @@ static bool is_call(const Expr &e)
     return evaluate::UnwrapProcedureRef(*typed->v) != nullptr;
 }
 
+/* A function of the components that it names. One of its pointers would be an alias. */
+void Walk::constructor(const parser::StructureConstructor &c, const Expr &whole)
+{
+    const auto *typed{whole.typedExpr.get()};
+    const auto type{typed && typed->v ? typed->v->GetType() : std::nullopt};
+    if (!type || type->category() != common::TypeCategory::Derived ||
+        semantics::FindPointerComponent(type->GetDerivedTypeSpec()))
+        return other(whole.source, true);
+    const int32_t symbol{t.function("construct", HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
+    const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};
+    end(begin(HPC_TREE_NAME, whole.source, 0, -1, symbol));
+    for (const auto &x : std::get<std::list<parser::ComponentSpec>>(c.t))
+        expr(std::get<parser::ComponentDataSource>(x.t).v.value());
+    end(call);
+}
+
 void Walk::expr(const Expr &e)
 {
     if (const auto *d{std::get_if<common::Indirection<parser::Designator>>(&e.u)}) {
@@ -229,6 +245,7 @@ void Walk::expr(const Expr &e)
         end(begin(text ? HPC_TREE_STRING : HPC_TREE_FLOAT, e.source, 0, type_of(e)));
         return;
     }
+    if (const auto *c{std::get_if<parser::StructureConstructor>(&e.u)}) return constructor(*c, e);
     const Operator op{std::visit([](const auto &x) { return operator_of(x); }, e.u)};
     if (!op.op || op.op == HPC_OP_OTHER || is_call(e)) {
         if (std::holds_alternative<Expr::Power>(e.u) && !is_call(e)) {
@@ -249,6 +266,17 @@ void Walk::expr(const Expr &e)
 
 /* ---- functions ---- */
 
+/* No procedure may change the variable of a DO loop that calls it. */
+bool Walk::is_loop_variable(const parser::Designator &d) const
+{
+    const auto *ref{std::get_if<parser::DataRef>(&d.u)};
+    const auto *n{ref ? std::get_if<parser::Name>(&ref->u) : nullptr};
+    const Symbol *s{n && n->symbol ? &n->symbol->GetUltimate() : nullptr};
+    for (const Loop &l : loops)
+        if (s && l.variable == s) return true;
+    return false;
+}
+
 void Walk::argument(const parser::ActualArgSpec &a, bool by_reference, bool widen)
 {
     const auto *e{std::get_if<common::Indirection<Expr>>(&std::get<parser::ActualArg>(a.t).u)};
@@ -257,7 +285,7 @@ void Walk::argument(const parser::ActualArgSpec &a, bool by_reference, bool wide
     const size_t at{t.node.size()};
     if (!d) return expr(e->value());
     designator(d->value(), widen);
-    if (by_reference) t.node[at].flags |= HPC_TREE_BY_REFERENCE;
+    if (by_reference && !is_loop_variable(d->value())) t.node[at].flags |= HPC_TREE_BY_REFERENCE;
 }
 
 static std::string c_name(const std::string &name)
@@ -290,6 +318,13 @@ bool Walk::intrinsic(const parser::Call &c, const std::string &name, const Expr 
     const auto &args{std::get<std::list<parser::ActualArgSpec>>(c.t)};
     if (name == "mod" && args.size() == 2 && t.type[type_of(whole)].kind == HPC_TYPE_INTEGER) {
         const int32_t node{begin(HPC_TREE_BINARY, whole.source, '%', type_of(whole))};
+        for (const auto &a : args) argument(a, false, false);
+        end(node);
+        return true;
+    }
+    const int bitwise{name == "iand" ? '&' : name == "ior" ? '|' : name == "ieor" ? '^' : 0};
+    if (bitwise && args.size() == 2) {
+        const int32_t node{begin(HPC_TREE_BINARY, whole.source, bitwise, type_of(whole))};
         for (const auto &a : args) argument(a, false, false);
         end(node);
         return true;
@@ -329,13 +364,19 @@ void Walk::function_reference(const parser::FunctionReference &f, const Expr &wh
         return number(whole.source, *constant, type_of(whole));
     if (!s) return other(whole.source);
     if (is_pure_intrinsic(*s) && intrinsic(f.v, s->name().ToString(), whole)) return;
+    const auto &arguments{std::get<std::list<parser::ActualArgSpec>>(f.v.t)};
+    const auto *typed{whole.typedExpr.get()};
+    const auto *ref{typed && typed->v ? evaluate::UnwrapProcedureRef(*typed->v) : nullptr};
+    const Symbol *target{ref ? ref->proc().GetSymbol() : nullptr};
+    if (!s->test(Symbol::Flag::StmtFunction) &&
+        lower(target ? target->GetUltimate() : *s, arguments, whole.source, type_of(whole), true))
+        return;
     const int32_t symbol{t.procedure(*s)};
     const bool pure{(t.symbol[symbol].flags & HPC_SYMBOL_PURE) != 0};
     const bool widen{!semantics::IsElementalProcedure(*s)};
     const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};
     end(begin(HPC_TREE_NAME, name->source, 0, -1, symbol));
-    for (const auto &a : std::get<std::list<parser::ActualArgSpec>>(f.v.t))
-        argument(a, !pure, widen);
+    for (const auto &a : arguments) argument(a, !pure, widen);
     end(call);
 }
 

@@ -46,11 +46,14 @@ bool hpc_flang::offset_of(uint32_t *at, const Parse &p, const char *character)
     return own;
 }
 
-static void take_messages(Parse &p, parser::Messages &messages, bool of_parser, bool own)
+/* True if one is an error. Module files cannot be written, which is none. */
+static bool take_messages(Parse &p, parser::Messages &messages, bool of_parser, bool own)
 {
+    bool any{false};
     for (const parser::Message &m : messages.messages()) {
         const std::string text{m.ToString()};
         if (!m.IsFatal() || text.compare(0, 13, "Error writing") == 0) continue;
+        any = true;
         Issue i{text, 0, 0, 0, false, of_parser};
         const auto range{m.GetProvenanceRange(p.cooked)};
         if (range && own) {
@@ -65,6 +68,7 @@ static void take_messages(Parse &p, parser::Messages &messages, bool of_parser, 
         if (own) p.issues.push_back(i);
     }
     messages.clear();
+    return any;
 }
 
 /* ---- texts ---- */
@@ -206,28 +210,41 @@ static std::string source_of(Modules &m, const hpc_clang_unit &u, const std::str
     return found == m.path.end() ? "" : found->second;
 }
 
-/* Names of MPI for files whose tree does not define its module. Procedures have no interface. */
-static const char mpi_module[]{R"(module mpi
-  implicit none
-  integer, parameter :: mpi_comm_world = 0, mpi_comm_self = 1, mpi_comm_null = 2, mpi_success = 0
-  integer, parameter :: mpi_integer = 1, mpi_real = 2, mpi_double_precision = 3, mpi_logical = 4
-  integer, parameter :: mpi_character = 5, mpi_complex = 6, mpi_double_complex = 7, mpi_byte = 8
-  integer, parameter :: mpi_real4 = 9, mpi_real8 = 10, mpi_integer4 = 11, mpi_integer8 = 12
-  integer, parameter :: mpi_packed = 13, mpi_2integer = 14, mpi_2double_precision = 15
-  integer, parameter :: mpi_sum = 1, mpi_max = 2, mpi_min = 3, mpi_prod = 4, mpi_land = 5
-  integer, parameter :: mpi_lor = 6, mpi_band = 7, mpi_bor = 8, mpi_maxloc = 9, mpi_minloc = 10
-  integer, parameter :: mpi_status_size = 6, mpi_source = 1, mpi_tag = 2, mpi_error = 3
-  integer, parameter :: mpi_any_source = -1, mpi_any_tag = -2, mpi_proc_null = -3
-  integer, parameter :: mpi_undefined = -4, mpi_request_null = 0, mpi_datatype_null = 0
-  integer, parameter :: mpi_info_null = 0, mpi_max_processor_name = 256
-  integer, parameter :: mpi_thread_single = 0, mpi_thread_funneled = 1
-  integer, parameter :: mpi_thread_serialized = 2, mpi_thread_multiple = 3
-  integer, parameter :: mpi_order_fortran = 1, mpi_mode_rdonly = 1, mpi_mode_wronly = 2
-  integer, parameter :: mpi_mode_create = 4, mpi_address_kind = 8, mpi_offset_kind = 8
-  integer :: mpi_bottom, mpi_in_place, mpi_status_ignore(6), mpi_statuses_ignore(6, 1)
-  double precision, external :: mpi_wtime, mpi_wtick
-end module
-)"};
+/* ---- include files without a source ---- */
+
+/* True if a folder has the file. */
+static bool is_found(const hpc_clang_unit &u, const std::string &name)
+{
+    for (const std::string &folder : u.folders)
+        if (access((folder + "/" + name).c_str(), R_OK) == 0) return true;
+    return false;
+}
+
+/* Where a line includes mpif.h or netcdf.inc, and no folder has them, it includes a stub by the
+ * name of its descriptor. The text keeps its length. Returns the descriptors. */
+static std::vector<int> stub_includes(const hpc_clang_unit &u, std::string &text)
+{
+    static const char *const names[]{"mpif.h", "netcdf.inc"};
+    std::vector<int> out;
+    for (const char *name : names) {
+        const std::string want{name}, low{lower(text)};
+        if (low.find(want) == std::string::npos || is_found(u, want)) continue;
+        for (size_t at = 0; (at = low.find(want, at)) != std::string::npos; at++) {
+            const char quote{at > 0 ? low[at - 1] : ' '};
+            const size_t line{at < 2 ? 0 : low.rfind('\n', at) + 1};
+            const bool include{low.find("include", line) < at};
+            if (!include || (quote != '\'' && quote != '"') || low[at + want.size()] != quote)
+                continue;
+            const int file{stub_file(stub_include(want))};
+            if (file < 0) break;
+            const std::string number{std::to_string(file)};
+            text.replace(at, want.size() + 1,
+                         number + quote + std::string(want.size() - number.size(), ' '));
+            out.push_back(file);
+        }
+    }
+    return out;
+}
 
 static bool is_fatal(parser::Parsing &parsing)
 {
@@ -242,12 +259,17 @@ static bool parse_form(hpc_clang_unit &u, const std::string &path, const std::st
 {
     Parse &p{*u.parse};
     parser::Options o{u.options};
+    o.searchDirectories.push_back("/proc/self/fd");
     if (!u.form_given) o.isFixedForm = is_fixed(path);
     for (int turn = u.form_given || !o.isFixedForm; turn < 3; turn++) { /* fixed, free, fixed */
         p.parsing.push_back(std::make_unique<parser::Parsing>(p.cooked));
         parser::Parsing &parsing{*p.parsing.back()};
         if (turn > 0 && !u.form_given) o.isFixedForm = turn == 2;
-        if (!prescan(p, parsing, o, text)) return false;
+        std::string whole{text};
+        const std::vector<int> stubs{stub_includes(u, whole)};
+        const bool read{prescan(p, parsing, o, whole)};
+        for (int s : stubs) close(s);
+        if (!read) return false;
         parsing.Parse(llvm::nulls());
         if (!is_fatal(parsing) || turn == 2 || u.form_given || !is_fixed(path)) break;
         p.parsing.pop_back();
@@ -262,6 +284,10 @@ static void parse_text(hpc_clang_unit &u, const std::string &path, const std::st
     Parse &p{*u.parse};
     if (!parse_form(u, path, text)) return;
     parser::Parsing &parsing{*p.parsing.back()};
+    if (!own && is_fatal(parsing)) { /* flang may crash on what uses such a module */
+        p.parsing.pop_back();
+        return;
+    }
     const bool whole{parsing.parseTree() && parsing.consumedWholeFile()};
     take_messages(p, parsing.messages(), true, own);
     if (!whole) {
@@ -270,19 +296,67 @@ static void parse_text(hpc_clang_unit &u, const std::string &path, const std::st
         return;
     }
     semantics::Semantics{*p.context, *parsing.parseTree()}.Perform();
-    take_messages(p, p.context->messages(), false, own);
+    if (take_messages(p, p.context->messages(), false, own) && !own)
+        p.broken.insert(p.parsing.size() - 1);
 }
 
 static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
 {
     for (const std::string &name : names_after(text, "use")) {
         const std::string path{source_of(m, u, name)};
-        if (path.empty() && name == "mpi" && m.done.insert(name).second)
-            parse_text(u, "mpi.f90", mpi_module, false);
+        const std::string stub{path.empty() ? stub_module(name) : ""};
+        if (!stub.empty() && m.done.insert(name).second) parse_text(u, name + ".f90", stub, false);
         if (path.empty() || !m.done.insert(path).second) continue;
         if (m.text[path] == u.parse->text) continue;
         parse_used(u, m, m.text[path]);
         parse_text(u, path, m.text[path], false);
+    }
+}
+
+/* ---- external procedures ---- */
+
+/* The names of the procedures that a text defines, and all words of a text. */
+static std::set<std::string> words_of(const std::string &text, bool definitions)
+{
+    std::set<std::string> out;
+    std::string word, before;
+    for (size_t i = 0; i <= text.size(); i++) {
+        const char c{i < text.size() ? (char)std::tolower((unsigned char)text[i]) : ' '};
+        if (std::isalnum((unsigned char)c) || c == '_') {
+            word += c;
+            continue;
+        }
+        if (!word.empty() && (!definitions || before == "subroutine" || before == "function"))
+            out.insert(word);
+        if (!word.empty()) before = word;
+        if (c != ' ') before.clear();
+        word.clear();
+    }
+    return out;
+}
+
+/* Parses files of the folder that define external procedures which the text names. */
+static void parse_siblings(hpc_clang_unit &u, Modules &m, const std::string &text)
+{
+    enum { SIBLINGS_MOST = 6 };
+    const std::set<std::string> named{words_of(text, false)}, own{words_of(text, true)};
+    int parsed{0};
+    find_in(m, u.folders[0], 0);
+    const std::map<std::string, std::string> texts{m.text};
+    for (const auto &[path, other] : texts) {
+        if (parsed == SIBLINGS_MOST) return;
+        if (path == u.path || other == u.parse->text || m.done.count(path)) continue;
+        if (!names_after(other, "module").empty() || !names_after(other, "program").empty()) continue;
+        bool wanted{false}, twice{false};
+        for (const std::string &name : words_of(other, true)) {
+            wanted = wanted || (named.count(name) && !own.count(name));
+            twice = twice || own.count(name);
+        }
+        if (!wanted || twice) continue;
+        m.done.insert(path);
+        parse_used(u, m, other);
+        parse_text(u, path, other, false);
+        parsed++;
     }
 }
 
@@ -307,6 +381,56 @@ static void parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
         parse_used(u, m, text);
     }
     parse_text(u, u.path, text, true);
+    p.own = p.parsing.empty() ? 0 : p.parsing.size() - 1;
+    if (p.issues.empty()) {
+        const parser::SourceFile *file{p.file};
+        parse_siblings(u, m, text);
+        p.file = file;
+    }
+}
+
+/* -D of the makefiles in the file's folder and above it, if a text tests for the macro. The first
+ * value of a name counts. */
+static void add_macros(parser::Options &o, const hpc_clang_unit &u, const Modules &m,
+                       const std::string &whole)
+{
+    std::set<std::string> tested, known;
+    const auto find{[&](const std::string &text) {
+        std::istringstream lines{text};
+        for (std::string line; std::getline(lines, line);) {
+            size_t at{line.find_first_not_of(" \t")};
+            if (at == std::string::npos || line[at] != '#') continue;
+            for (at++; at < line.size(); at++) {
+                const std::string w{word_at(line, &at)};
+                if (!w.empty()) tested.insert(w);
+            }
+        }
+    }};
+    find(whole);
+    for (const auto &t : m.text) find(t.second);
+    for (const auto &d : o.predefinitions) known.insert(d.first);
+    for (const std::string &folder : {u.folders[0], u.folders[0] + "/.."}) {
+        std::set<std::string> files;
+        DIR *d{opendir(folder.c_str())};
+        for (const dirent *e; d && (e = readdir(d));)
+            if (lower(e->d_name).compare(0, 8, "makefile") == 0 ||
+                std::string{e->d_name} == "CMakeLists.txt")
+                files.insert(folder + "/" + e->d_name);
+        if (d) closedir(d);
+        for (const std::string &path : files) {
+            std::istringstream lines{read(path)};
+            for (std::string line; std::getline(lines, line);) {
+                line.resize(std::min(line.find('#'), line.size()));
+                for (size_t at = 0; (at = line.find("-D", at)) != std::string::npos;) {
+                    const std::string name{word_at(line, &(at += 2))};
+                    if (!tested.count(name) || !known.insert(name).second) continue;
+                    const bool value{at + 1 < line.size() && line[at] == '='};
+                    at += value;
+                    o.predefinitions.emplace_back(name, value ? word_at(line, &at) : "1");
+                }
+            }
+        }
+    }
 }
 
 /* Units with errors are left out of the text until the rest has none. */
@@ -318,6 +442,15 @@ static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
     std::vector<Issue> all;
     Modules m;
     parse_once(u, m, whole, rest);
+    if (!u.parse->issues.empty()) { /* the macros of the build may be missing */
+        const size_t before{u.options.predefinitions.size()}, issues{u.parse->issues.size()};
+        add_macros(u.options, u, m, whole);
+        if (u.options.predefinitions.size() > before) parse_once(u, m, whole, rest);
+        if (u.parse->issues.size() > issues) {
+            u.options.predefinitions.resize(before);
+            parse_once(u, m, whole, rest);
+        }
+    }
     for (int round = 0; round < ROUNDS_MOST && !u.parse->issues.empty(); round++) {
         all.insert(all.end(), u.parse->issues.begin(), u.parse->issues.end());
         if (!blank_units(rest, *u.parse)) break;
@@ -393,7 +526,7 @@ static void tree(hpc_clang_tree *out, hpc_clang_unit *u)
     Table &t{*u->table};
     Walk walk{t, *u->parse};
     walk.has_errors = !u->parse->clean;
-    if (u->parse->parsing.back()->parseTree() && !walk.has_errors) {
+    if (!u->parse->parsing.empty() && u->parse->tree() && !walk.has_errors) {
         walk.program();
     } else {
         hpc_clang_node file{};

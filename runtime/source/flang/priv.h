@@ -21,6 +21,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,14 @@ struct Parse {
     parser::AllCookedSources cooked{sources};
     common::IntrinsicTypeDefaultKinds kinds;
     common::LanguageFeatureControl features;
-    std::deque<std::unique_ptr<parser::Parsing>> parsing; /* the file is the last */
+    std::deque<std::unique_ptr<parser::Parsing>> parsing; /* modules, the file, its siblings */
+    std::size_t own = 0;                                  /* the file */
     std::unique_ptr<semantics::SemanticsContext> context;
     const parser::SourceFile *file = nullptr;
     std::string text; /* of the file */
     std::vector<Issue> issues;
+    std::set<size_t> broken; /* texts of modules with errors, by their index in `parsing` */
+    const std::optional<parser::Program> &tree() const { return parsing[own]->parseTree(); }
     bool clean = false; /* the text without the units that have issues has none */
 };
 
@@ -62,6 +66,12 @@ bool offset_of(uint32_t *at, const Parse &p, const char *character);
  * the parse has none. */
 bool blank_units(std::string &text, const Parse &p);
 
+/* ---- stubs (stubs.cc) ---- */
+/* "": there is no stub of this name. */
+std::string stub_module(const std::string &name);
+std::string stub_include(const std::string &name); /* in a form that is free and fixed */
+int stub_file(const std::string &text);            /* a descriptor, to be read once; -1 */
+
 /* ---- tables of the tree (table.cc) ---- */
 struct Table {
     std::vector<hpc_clang_node> node;
@@ -72,8 +82,10 @@ struct Table {
     std::map<std::string, uint32_t> names;
     std::map<const semantics::Symbol *, int32_t> symbols;
     std::vector<bool> outside; /* by symbol: a variable that a pure procedure may read by itself */
-    std::map<std::string, int32_t> functions; /* intrinsic and synthetic ones */
-    std::map<int32_t, int32_t> impures;       /* copies of pure procedures */
+    std::map<std::string, int32_t> functions;            /* intrinsic and synthetic ones */
+    std::map<int32_t, int32_t> impures;                  /* copies of pure procedures */
+    std::map<int32_t, const semantics::Symbol *> source; /* of variables */
+    std::map<int32_t, std::set<int32_t>> reads;          /* of `called`: scalars from outside */
 
     uint32_t intern(const std::string &text);
     int32_t intern(const hpc_tree_type &t);
@@ -87,6 +99,8 @@ struct Table {
     int32_t procedure(const semantics::Symbol &s);
     int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
     int32_t function(const std::string &name, uint32_t flags);
+    /* A procedure whose effects stand next to its call: a function of its arguments. */
+    int32_t called(const semantics::Symbol &s, const std::set<int32_t> &scalars);
     void share(const semantics::Symbol &s); /* it may be used out of sight */
 };
 
@@ -95,9 +109,64 @@ bool is_opaque(const semantics::Symbol &s);
 /* Its value is the address of an object: a pointer, or an array dummy that is a target. */
 bool is_address(const semantics::Symbol &s);
 
+/* ---- effects of procedures (effect.cc) ---- */
+struct Body {
+    const parser::Block *block;
+    const semantics::Scope *scope;
+    parser::CharBlock first;
+    std::vector<const semantics::Symbol *> dummies; /* nullptr: an alternate return */
+};
+
+/* A part of a variable from outside: its name, then members, subscripts and dereferences. */
+struct Access {
+    enum { ANY = -1 };
+    struct Step {
+        uint8_t kind, op;
+        int32_t type, symbol;
+        int subscript; /* the dummy whose value it is, or ANY */
+        bool operator==(const Step &x) const
+        {
+            return kind == x.kind && type == x.type && symbol == x.symbol &&
+                   subscript == x.subscript;
+        }
+    };
+    int32_t root = -1, type = -1;
+    std::vector<Step> step;
+    bool operator==(const Access &x) const { return root == x.root && step == x.step; }
+};
+
+struct Effect {
+    struct Argument {
+        bool read = false, write = false;
+        bool kill = false; /* each call assigns it before it reads it */
+    };
+    enum State { BUSY, KNOWN, UNKNOWN } state = BUSY;
+    std::vector<Argument> argument;    /* by dummy */
+    std::vector<Access> reads, writes; /* of variables from outside */
+    std::set<int32_t> scalars;         /* from outside, that are read */
+};
+
+using Arguments = std::list<parser::ActualArgSpec>;
+using Actuals = std::vector<const parser::ActualArgSpec *>; /* by dummy; nullptr: absent */
+
+inline const parser::Name &name_of(const parser::SubroutineStmt &s)
+{
+    return std::get<parser::Name>(s.t);
+}
+inline const parser::Name &name_of(const parser::FunctionStmt &s)
+{
+    return std::get<parser::Name>(s.t);
+}
+inline const parser::Name &name_of(const parser::MpSubprogramStmt &s)
+{
+    return s.v;
+}
+
 /* ---- the walk ---- */
 struct Loop {
-    const parser::Name *name; /* of the construct, or nullptr */
+    const parser::Name *name;          /* of the construct, or nullptr */
+    const semantics::Symbol *variable; /* or nullptr */
+    std::uint64_t last;                /* the label of the CONTINUE that ends its body; 0: none */
 };
 
 class Walk {
@@ -114,6 +183,16 @@ class Walk {
     int depth = 0;
     bool jumps = false; /* the unit has an ENTRY or an alternate return */
     bool lost = false;  /* the unit has a construct that is not in the tree */
+    struct Kept {       /* of a unit, while the body of a procedure that it calls is walked */
+        const semantics::Scope *unit;
+        std::vector<Loop> loops;
+        int depth;
+        bool jumps, lost;
+    };
+    std::map<const semantics::Symbol *, Body> bodies;
+    std::map<std::string, const semantics::Symbol *> externals; /* those with a body */
+    std::map<const semantics::Symbol *, Effect> effects;
+    int nested = 0;
 
     /* nodes (walk.cc) */
     int32_t begin(hpc_tree_kind kind, parser::CharBlock where, int op = 0, int32_t type = -1,
@@ -159,11 +238,29 @@ class Walk {
     void where_bodies(const std::list<parser::WhereBodyConstruct> &l, parser::CharBlock where);
     void assignment(const parser::AssignmentStmt &a, parser::CharBlock where);
     void pointer_assignment(const parser::PointerAssignmentStmt &a, parser::CharBlock where);
+    bool ends_iteration(const parser::ActionStmt &a) const;
     void jump(const std::optional<parser::Name> &name, hpc_tree_kind kind, parser::CharBlock where);
     void call(const parser::CallStmt &c, parser::CharBlock where);
 
+    /* calls by their effects (effect.cc) */
+    void find_bodies();
+    template <typename Subprogram> void add_body(const Subprogram &s);
+    template <typename Part> void add_body_of(const Part &part);
+    const Effect &effect_of(const semantics::Symbol &s);
+    const semantics::Symbol &called(const semantics::Symbol &s) const;
+    void access(const Access &a, const Actuals &actuals, parser::CharBlock where);
+    template <typename Write> void written(parser::CharBlock where, bool sure, const Write &write);
+    int32_t reads(const semantics::Symbol &s, const Effect &e, const Actuals &actuals,
+                  const std::vector<const semantics::Symbol *> &dummies, parser::CharBlock where,
+                  int32_t type);
+    /* False: its effects are not known, and nothing was added. */
+    bool lower(const semantics::Symbol &symbol, const Arguments &arguments, parser::CharBlock where,
+               int32_t type, bool is_function);
+    void distrust_called(int32_t from);
+
     /* expressions (expression.cc) */
     void expr(const parser::Expr &e);
+    void constructor(const parser::StructureConstructor &c, const parser::Expr &whole);
     void value(const parser::Expr &e); /* an integer constant as NUMBER */
     void unary(const parser::Expr &whole, int op, const parser::Expr &e);
     void binary(const parser::Expr &whole, int op, const parser::Expr &a, const parser::Expr &b);
@@ -181,6 +278,7 @@ class Walk {
     bool intrinsic(const parser::Call &c, const std::string &name, const parser::Expr &whole);
     void argument(const parser::ActualArgSpec &a, bool by_reference, bool widen);
     int32_t type_of(const parser::Expr &e);
+    bool is_loop_variable(const parser::Designator &d) const;
 };
 
 } // namespace hpc_flang

@@ -74,13 +74,24 @@ void Walk::concurrent(const parser::LoopControl::Concurrent &c, const parser::Do
     for (; !open.empty(); open.pop_back()) end(open.back());
 }
 
+/* The label of the CONTINUE that ends a block; 0: none. */
+static std::uint64_t last_label(const parser::Block &b)
+{
+    const auto *x{b.empty() ? nullptr : std::get_if<parser::ExecutableConstruct>(&b.back().u)};
+    const auto *s{x ? std::get_if<parser::Statement<parser::ActionStmt>>(&x->u) : nullptr};
+    const bool idle{s && std::holds_alternative<parser::ContinueStmt>(s->statement.u)};
+    return idle && s->label ? *s->label : 0;
+}
+
 void Walk::do_construct(const parser::DoConstruct &d)
 {
     const auto &name{std::get<0>(std::get<0>(d.t).statement.t)};
     const auto &control{d.GetLoopControl()};
     const CharBlock where{span_of(d)};
-    loops.push_back({name ? &*name : nullptr});
     const auto *bounds{control ? std::get_if<parser::LoopControl::Bounds>(&control->u) : nullptr};
+    const semantics::Symbol *variable{bounds ? bounds->name.thing.symbol : nullptr};
+    loops.push_back({name ? &*name : nullptr, variable ? &variable->GetUltimate() : nullptr,
+                     last_label(std::get<parser::Block>(d.t))});
     const auto *all{control ? std::get_if<parser::LoopControl::Concurrent>(&control->u) : nullptr};
     if (all) {
         concurrent(*all, d);
@@ -100,6 +111,13 @@ void Walk::do_construct(const parser::DoConstruct &d)
         end(node);
     }
     loops.pop_back();
+}
+
+/* GO TO the CONTINUE that ends the innermost loop. */
+bool Walk::ends_iteration(const parser::ActionStmt &a) const
+{
+    const auto *x{std::get_if<common::Indirection<parser::GotoStmt>>(&a.u)};
+    return x && !loops.empty() && loops.back().last != 0 && x->value().v == loops.back().last;
 }
 
 /* EXIT and CYCLE of another construct than the innermost loop are jumps like GO TO. */
@@ -237,12 +255,17 @@ void Walk::pointer_assignment(const parser::PointerAssignmentStmt &a, CharBlock 
 void Walk::call(const parser::CallStmt &c, CharBlock where)
 {
     const auto *name{std::get_if<parser::Name>(&std::get<parser::ProcedureDesignator>(c.call.t).u)};
+    const auto *typed{c.typedCall.get()};
+    const semantics::Symbol *target{typed ? typed->proc().GetSymbol() : nullptr};
     if (!name || !name->symbol) return other(where, true);
+    const auto &arguments{std::get<std::list<parser::ActualArgSpec>>(c.call.t)};
+    if (!target) target = name->symbol;
+    if (lower(target->GetUltimate(), arguments, where, -1, false)) return;
     const int32_t symbol{t.procedure(name->symbol->GetUltimate())};
     t.symbol[symbol].flags &= ~(uint32_t)HPC_SYMBOL_PURE; /* it writes through its arguments */
     const int32_t node{begin(HPC_TREE_CALL, where, 0, -1, symbol)};
     end(begin(HPC_TREE_NAME, name->source, 0, -1, symbol));
-    for (const auto &a : std::get<std::list<parser::ActualArgSpec>>(c.call.t)) {
+    for (const auto &a : arguments) {
         const auto &u{std::get<parser::ActualArg>(a.t).u};
         jumps = jumps || std::holds_alternative<parser::AltReturnSpec>(u);
         argument(a, true, true);
@@ -327,6 +350,7 @@ void Walk::action(const parser::ActionStmt &a, CharBlock where)
         names_in(where, false);
         return end(node);
     }
+    if (ends_iteration(a)) return leaf(HPC_TREE_CONTINUE, where);
     if (is_jump(a)) {
         const int32_t node{begin(HPC_TREE_BLOCK, where)};
         other(where);
@@ -401,6 +425,7 @@ void Walk::function(const semantics::Symbol *symbol, const semantics::Scope *sco
     block(body, where);
     end(node);
     distrust_pure(node);
+    distrust_called(node);
     if (has_jump(t, node) || jumps)
         for (int32_t i = node; i < (int32_t)t.node.size(); i++)
             if (t.node[i].kind == HPC_TREE_NAME && t.node[i].symbol >= 0) {
@@ -436,19 +461,6 @@ void Walk::module_part(const std::optional<parser::ModuleSubprogramPart> &part)
                     subprogram(x.value());
             },
             s.u);
-}
-
-static const parser::Name &name_of(const parser::SubroutineStmt &s)
-{
-    return std::get<parser::Name>(s.t);
-}
-static const parser::Name &name_of(const parser::FunctionStmt &s)
-{
-    return std::get<parser::Name>(s.t);
-}
-static const parser::Name &name_of(const parser::MpSubprogramStmt &s)
-{
-    return s.v;
 }
 
 template <typename Subprogram> void Walk::subprogram(const Subprogram &s)
@@ -512,7 +524,8 @@ void Walk::program()
 {
     const int32_t file{begin(HPC_TREE_FILE, CharBlock{})};
     t.node[file].to = (uint32_t)p.text.size();
-    for (const auto &u : p.parsing.back()->parseTree()->v)
+    find_bodies();
+    for (const auto &u : p.tree()->v)
         std::visit(
             [&](const auto &x) {
                 using X = std::decay_t<decltype(x)>;

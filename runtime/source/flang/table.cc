@@ -130,7 +130,10 @@ int32_t Table::variable(const Symbol &s, const semantics::Scope &unit)
     auto found{symbols.find(&s)};
     if (found != symbols.end()) {
         if (shared) share(s);
-        if (is_outside(s, unit)) outside[found->second] = true;
+        if (is_outside(s, unit)) {
+            outside[found->second] = true;
+            symbol[found->second].flags |= HPC_SYMBOL_STATIC;
+        }
         return found->second;
     }
     outside.resize(symbol.size() + 1);
@@ -139,10 +142,12 @@ int32_t Table::variable(const Symbol &s, const semantics::Scope &unit)
     r.kind = HPC_SYMBOL_VARIABLE;
     r.flags = HPC_SYMBOL_IN_FILE;
     if (!s.attrs().test(Attr::TARGET)) r.flags |= shared ? HPC_SYMBOL_INTERNAL : HPC_SYMBOL_LOCAL;
+    if (outside.back()) r.flags |= HPC_SYMBOL_STATIC;
     r.type = object(s);
     r.node = -1;
     r.name = intern(s.name().ToString());
     symbol.push_back(r);
+    source[(int32_t)symbol.size() - 1] = &s;
     return symbols[&s] = (int32_t)symbol.size() - 1;
 }
 
@@ -199,6 +204,19 @@ int32_t Table::impure(int32_t procedure)
         symbol.back().flags &= ~(uint32_t)HPC_SYMBOL_PURE;
     }
     return it->second;
+}
+
+int32_t Table::called(const Symbol &s, const std::set<int32_t> &scalars)
+{
+    hpc_symbol r{};
+    r.kind = HPC_SYMBOL_FUNCTION;
+    r.flags = HPC_SYMBOL_PURE | HPC_SYMBOL_CONST;
+    r.type = r.node = -1;
+    r.name = intern(s.name().ToString());
+    r.scope = intern("called");
+    symbol.push_back(r);
+    reads[(int32_t)symbol.size() - 1] = scalars;
+    return (int32_t)symbol.size() - 1;
 }
 
 int32_t Table::procedure(const Symbol &s)

@@ -74,8 +74,8 @@ const Span *span_around(const std::vector<Span> &spans, uint32_t at)
 
 bool blank_units(std::string &text, const Parse &p)
 {
-    const auto &tree{p.parsing.back()->parseTree()};
-    if (!tree) return false;
+    if (p.parsing.empty() || !p.tree()) return false;
+    const auto &tree{p.tree()};
     const std::vector<Span> spans{spans_of(p, *tree)};
     for (const Issue &i : p.issues) {
         const Span *s{i.line > 0 && i.inside ? span_around(spans, i.at) : nullptr};

@@ -1,0 +1,438 @@
+/*
+ * effect.cc: effects of called procedures. A call of a procedure with a body is expressed by its
+ * effects: a function of all that the body reads, and an assignment for each object that it may
+ * write. Bodies lie in the file or in the modules that it uses.
+ *
+ * Without effects remain procedures that write scalars from outside, that are recursive, do input
+ * or output, or contain code that the tree does not express.
+ */
+#include <algorithm>
+
+#include "runtime/source/flang/priv.h"
+
+namespace hpc_flang {
+
+using parser::CharBlock;
+using semantics::Symbol;
+
+/* ---- bodies ---- */
+
+static std::vector<const Symbol *> dummies_of(const Symbol &s)
+{
+    std::vector<const Symbol *> out;
+    if (const auto *d{s.detailsIf<semantics::SubprogramDetails>()})
+        for (const Symbol *a : d->dummyArgs()) out.push_back(a);
+    return out;
+}
+
+template <typename Subprogram> void Walk::add_body(const Subprogram &s)
+{
+    const Symbol *symbol{name_of(std::get<0>(s.t).statement).symbol};
+    if (!symbol || !symbol->scope()) return;
+    bodies[symbol] = {&std::get<parser::ExecutionPart>(s.t).v, symbol->scope(),
+                      std::get<0>(s.t).source, dummies_of(*symbol)};
+    if (symbol->owner().IsGlobal()) externals[symbol->name().ToString()] = symbol;
+    if (const auto &i{std::get<std::optional<parser::InternalSubprogramPart>>(s.t)})
+        for (const auto &x : std::get<std::list<parser::InternalSubprogram>>(i->t)) add_body_of(x);
+}
+
+template <typename Part> void Walk::add_body_of(const Part &part)
+{
+    std::visit(
+        [&](const auto &x) {
+            using X = std::decay_t<decltype(x)>;
+            if constexpr (std::is_same_v<X, common::Indirection<parser::FunctionSubprogram>> ||
+                          std::is_same_v<X, common::Indirection<parser::SubroutineSubprogram>>)
+                add_body(x.value());
+            else if constexpr (std::is_same_v<X, common::Indirection<parser::Module>> ||
+                               std::is_same_v<X, common::Indirection<parser::Submodule>>) {
+                const auto &m{std::get<std::optional<parser::ModuleSubprogramPart>>(x.value().t)};
+                if (!m) return;
+                for (const auto &y : std::get<std::list<parser::ModuleSubprogram>>(m->t))
+                    add_body_of(y);
+            } else if constexpr (std::is_same_v<X, common::Indirection<parser::MainProgram>>) {
+                const auto &m{std::get<std::optional<parser::InternalSubprogramPart>>(x.value().t)};
+                if (!m) return;
+                for (const auto &y : std::get<std::list<parser::InternalSubprogram>>(m->t))
+                    add_body_of(y);
+            }
+        },
+        part.u);
+}
+
+void Walk::find_bodies()
+{
+    for (size_t k = 0; k < p.parsing.size(); k++) {
+        const auto &tree{p.parsing[k]->parseTree()};
+        if (!tree || p.broken.count(k)) continue;
+        for (const auto &u : tree->v) add_body_of(u);
+    }
+}
+
+/* ---- the effects of a body, from its nodes ---- */
+
+namespace {
+
+class Summary {
+  public:
+    Summary(Effect &effect, const Table &table, const std::vector<const Symbol *> &dummies)
+        : e{effect}, t{table}
+    {
+        e.argument.resize(dummies.size());
+        for (size_t k = 0; k < dummies.size(); k++) {
+            const auto found{dummies[k] ? t.symbols.find(dummies[k]) : t.symbols.end()};
+            if (found != t.symbols.end()) dummy[found->second] = k;
+        }
+    }
+    /* `sure`: each call runs it, unless a jump came before. */
+    void visit(size_t i, bool sure);
+
+  private:
+    Effect &e;
+    const Table &t;
+    std::map<int32_t, size_t> dummy;
+    bool jumped = false;
+
+    void fail() { e.state = Effect::UNKNOWN; }
+    void children(size_t i, bool sure)
+    {
+        for (size_t c = i + 1; c < (size_t)t.node[i].end; c = t.node[c].end) visit(c, sure);
+    }
+    void lvalue(size_t i, bool write, bool sure);
+    void of_dummy(size_t k, const Access &a, bool write, bool sure);
+    void of_outside(const Access &a, bool write);
+    void assign(size_t i, bool sure);
+    void call(size_t i, bool sure);
+    int subscript(size_t i) const;
+};
+
+/* A dummy that is never written counts as its actual argument; else any element. */
+int Summary::subscript(size_t i) const
+{
+    if (t.node[i].kind != HPC_TREE_NAME) return Access::ANY;
+    const auto found{dummy.find(t.node[i].symbol)};
+    return found == dummy.end() ? (int)Access::ANY : (int)found->second;
+}
+
+void Summary::lvalue(size_t i, bool write, bool sure)
+{
+    Access a;
+    bool pointer{false};
+    while (t.node[i].kind != HPC_TREE_NAME) {
+        const hpc_clang_node &n{t.node[i]};
+        if (i + 1 >= (size_t)n.end) return fail();
+        if (n.type >= 0 && (t.type[n.type].flags & HPC_TYPE_VOLATILE)) return fail();
+        int at{Access::ANY};
+        if (n.kind == HPC_TREE_INDEX) {
+            const size_t s{(size_t)t.node[i + 1].end};
+            visit(s, sure);
+            at = subscript(s);
+        } else if (n.kind != HPC_TREE_MEMBER && !(n.kind == HPC_TREE_UNARY && n.op == '*')) {
+            return fail();
+        }
+        const int32_t below{t.node[i + 1].type};
+        pointer = pointer || (below >= 0 && t.type[below].kind == HPC_TYPE_POINTER);
+        a.step.insert(a.step.begin(), {n.kind, n.op, n.type, n.symbol, at});
+        i++;
+    }
+    a.root = t.node[i].symbol;
+    a.type = t.node[i].type;
+    if (a.root < 0 || t.symbol[a.root].kind != HPC_SYMBOL_VARIABLE) return fail();
+    if (a.type >= 0 && (t.type[a.type].flags & HPC_TYPE_VOLATILE)) return fail();
+    const auto found{dummy.find(a.root)};
+    const auto from{t.source.find(a.root)};
+    if (from == t.source.end()) return fail();
+    const Symbol &s{*from->second};
+    if (found != dummy.end()) {
+        if (pointer || s.attrs().test(semantics::Attr::TARGET)) return fail();
+        of_dummy(found->second, a, write, sure);
+    } else if (t.outside[a.root] || semantics::IsSaved(s) || s.test(Symbol::Flag::InNamelist)) {
+        of_outside(a, write);
+    } else if (pointer || s.attrs().test(semantics::Attr::TARGET)) {
+        fail(); /* a local pointer */
+    }
+}
+
+void Summary::of_dummy(size_t k, const Access &a, bool write, bool sure)
+{
+    Effect::Argument &x{e.argument[k]};
+    const bool whole{a.step.empty()};
+    if (!write) {
+        x.read = x.read || !x.kill;
+    } else {
+        x.kill = x.kill || (whole && sure && !jumped && !x.read);
+        x.write = true;
+    }
+}
+
+void Summary::of_outside(const Access &a, bool write)
+{
+    const bool scalar{std::none_of(a.step.begin(), a.step.end(), [](const Access::Step &s) {
+        return s.kind == HPC_TREE_INDEX;
+    })};
+    if (write && scalar) return fail();
+    if (!write && scalar) e.scalars.insert(a.root);
+    std::vector<Access> &list{write ? e.writes : e.reads};
+    if (std::find(list.begin(), list.end(), a) == list.end()) list.push_back(a);
+    if (list.size() > 64) fail();
+}
+
+void Summary::assign(size_t i, bool sure)
+{
+    const size_t left{i + 1}, right{(size_t)t.node[left].end};
+    if (right < (size_t)t.node[i].end) visit(right, sure);
+    if (t.node[i].op != '=') lvalue(left, false, sure);
+    lvalue(left, true, sure && t.node[i].op == '=');
+}
+
+void Summary::call(size_t i, bool sure)
+{
+    const int32_t v{t.node[i].symbol};
+    const bool known{v >= 0 && (t.symbol[v].flags & HPC_SYMBOL_PURE) &&
+                     (t.symbol[v].flags & HPC_SYMBOL_CONST)};
+    if (!known || i + 1 >= (size_t)t.node[i].end) return fail();
+    for (size_t c = t.node[i + 1].end; c < (size_t)t.node[i].end; c = t.node[c].end) {
+        if (t.node[c].flags & HPC_TREE_BY_REFERENCE) return fail();
+        visit(c, sure);
+    }
+}
+
+void Summary::visit(size_t i, bool sure)
+{
+    if (e.state == Effect::UNKNOWN) return;
+    const hpc_clang_node &n{t.node[i]};
+    switch (n.kind) {
+    case HPC_TREE_NAME:
+    case HPC_TREE_INDEX:
+    case HPC_TREE_MEMBER: return lvalue(i, false, sure);
+    case HPC_TREE_UNARY:
+        if (n.op == '*') return lvalue(i, false, sure);
+        return children(i, sure);
+    case HPC_TREE_ASSIGN: return assign(i, sure);
+    case HPC_TREE_CALL: return call(i, sure);
+    case HPC_TREE_IF:
+        visit(i + 1, sure);
+        for (size_t c = t.node[i + 1].end; c < (size_t)n.end; c = t.node[c].end) visit(c, false);
+        return;
+    case HPC_TREE_FOR:
+    case HPC_TREE_WHILE: return children(i, false);
+    case HPC_TREE_RETURN:
+    case HPC_TREE_GOTO:
+    case HPC_TREE_BREAK:
+    case HPC_TREE_CONTINUE: jumped = true; return;
+    case HPC_TREE_BLOCK:
+    case HPC_TREE_BINARY:
+    case HPC_TREE_CAST:
+    case HPC_TREE_NUMBER:
+    case HPC_TREE_FLOAT:
+    case HPC_TREE_STRING:
+    case HPC_TREE_NOTHING: return children(i, sure);
+    default: fail();
+    }
+}
+
+} // namespace
+
+/* A subscript by a dummy that is written, or that has no single value, may be any element. */
+static void settle(std::vector<Access> &list, const Effect &e,
+                   const std::vector<const Symbol *> &dummies)
+{
+    for (Access &a : list)
+        for (Access::Step &s : a.step)
+            if (s.subscript != Access::ANY &&
+                (e.argument[s.subscript].write || dummies[s.subscript]->Rank() > 0))
+                s.subscript = Access::ANY;
+}
+
+/* The body becomes nodes at the end of the table, for as long as its effects are found. */
+const Effect &Walk::effect_of(const Symbol &s)
+{
+    static const Effect unknown{Effect::UNKNOWN, {}, {}, {}, {}};
+    enum { NESTED_MOST = 24 };
+    const auto body{bodies.find(&s)};
+    if (body == bodies.end() || nested >= NESTED_MOST) return unknown;
+    const auto [it, added]{effects.try_emplace(&s)};
+    Effect &e{it->second};
+    if (!added) return e;
+    const Body &b{body->second};
+    const Kept kept{unit, std::move(loops), depth, jumps, lost};
+    const size_t nodes{t.node.size()}, values{t.value.size()};
+    unit = b.scope;
+    loops.clear();
+    jumps = lost = false;
+    nested++;
+    for (const Symbol *d : b.dummies)
+        if (d && !is_opaque(*d)) t.variable(*d, *unit);
+    block(*b.block, b.first);
+    nested--;
+    Effect found{Effect::KNOWN, {}, {}, {}, {}};
+    if (lost || jumps)
+        found.state = Effect::UNKNOWN;
+    else
+        Summary{found, t, b.dummies}.visit(nodes, true);
+    if (found.state == Effect::KNOWN) {
+        settle(found.reads, found, b.dummies);
+        settle(found.writes, found, b.dummies);
+    }
+    t.node.resize(nodes);
+    t.value.resize(values);
+    unit = kept.unit;
+    loops = kept.loops;
+    depth = kept.depth;
+    jumps = kept.jumps;
+    lost = kept.lost;
+    return e = found;
+}
+
+/* ---- a call by its effects ---- */
+
+/* The procedure that a name stands for: with its body, if one is known. */
+const Symbol &Walk::called(const Symbol &s) const
+{
+    if (bodies.count(&s) || semantics::IsDummy(s) || semantics::IsPointer(s)) return s;
+    const auto found{externals.find(s.name().ToString())};
+    const bool outside{s.has<semantics::ProcEntityDetails>() || s.owner().IsGlobal()};
+    return outside && found != externals.end() ? *found->second : s;
+}
+
+/* False: they do not match the dummies, or an argument is not one that the effects cover. */
+static bool match(std::vector<const parser::ActualArgSpec *> &out, const Arguments &arguments,
+                  const std::vector<const Symbol *> &dummies)
+{
+    size_t at{0};
+    out.assign(dummies.size(), nullptr);
+    for (const auto &a : arguments) {
+        const auto &keyword{std::get<std::optional<parser::Keyword>>(a.t)};
+        size_t k{keyword ? 0 : at++};
+        if (keyword)
+            while (k < dummies.size() &&
+                   !(dummies[k] && dummies[k]->name() == keyword->v.source))
+                k++;
+        if (k >= dummies.size() || !dummies[k]) return false;
+        const auto &actual{std::get<parser::ActualArg>(a.t).u};
+        if (!std::holds_alternative<common::Indirection<parser::Expr>>(actual)) return false;
+        out[k] = &a;
+    }
+    return true;
+}
+
+static const parser::Expr &value_of(const parser::ActualArgSpec &a)
+{
+    return std::get<common::Indirection<parser::Expr>>(std::get<parser::ActualArg>(a.t).u).value();
+}
+
+/* An array that begins at an element: its extent is not that of a section. */
+static bool begins_at_element(const parser::ActualArgSpec &a, const Symbol &dummy)
+{
+    const auto *typed{value_of(a).typedExpr.get()};
+    return dummy.Rank() > 0 && (!typed || !typed->v || typed->v->Rank() == 0);
+}
+
+void Walk::access(const Access &a, const Actuals &actuals, CharBlock where)
+{
+    const size_t at{t.node.size()};
+    end(begin(HPC_TREE_NAME, where, 0, a.type, a.root));
+    for (const Access::Step &s : a.step) {
+        const int32_t node{wrap(at, (hpc_tree_kind)s.kind, where, s.op, s.type, s.symbol)};
+        if (s.kind == HPC_TREE_INDEX) {
+            const auto *actual{s.subscript == Access::ANY ? nullptr : actuals[s.subscript]};
+            if (actual)
+                value(value_of(*actual));
+            else
+                opaque("section", where);
+        }
+        end(node);
+    }
+}
+
+/* `write` makes the left side. `sure`: it is written in each call. */
+template <typename Write> void Walk::written(CharBlock where, bool sure, const Write &write)
+{
+    const int32_t around{sure ? -1 : begin(HPC_TREE_IF, where)};
+    if (!sure) opaque("called", where);
+    const int32_t node{begin(HPC_TREE_ASSIGN, where, '=')};
+    write();
+    t.node[node].type = t.node[node + 1].type;
+    opaque("called", where);
+    end(node);
+    if (sure) return;
+    nothing(where);
+    end(around);
+}
+
+int32_t Walk::reads(const Symbol &s, const Effect &e, const Actuals &actuals,
+                    const std::vector<const Symbol *> &dummies, CharBlock where, int32_t type)
+{
+    const int32_t symbol{t.called(s, e.scalars)};
+    const int32_t call{begin(HPC_TREE_CALL, where, 0, type, symbol)};
+    end(begin(HPC_TREE_NAME, where, 0, -1, symbol));
+    for (size_t k = 0; k < actuals.size(); k++) {
+        if (!actuals[k]) continue;
+        const bool object{std::holds_alternative<common::Indirection<parser::Designator>>(
+            value_of(*actuals[k]).u)};
+        if (!object || e.argument[k].read)
+            argument(*actuals[k], false, begins_at_element(*actuals[k], *dummies[k]));
+    }
+    for (const Access &a : e.reads) access(a, actuals, where);
+    end(call);
+    return call;
+}
+
+bool Walk::lower(const Symbol &symbol, const Arguments &arguments, CharBlock where, int32_t type,
+                 bool is_function)
+{
+    const Symbol &s{called(symbol)};
+    const Effect &e{effect_of(s)};
+    Actuals actuals;
+    if (e.state != Effect::KNOWN) return false;
+    const auto &dummies{bodies[&s].dummies};
+    if (!match(actuals, arguments, dummies)) return false;
+    const bool writes{!e.writes.empty() ||
+                      std::any_of(e.argument.begin(), e.argument.end(),
+                                  [](const Effect::Argument &x) { return x.write; })};
+    if (is_function && writes) return false;
+    const size_t from{t.node.size()}, values{t.value.size()};
+    const int before{depth};
+    const int32_t around{is_function ? -1 : begin(HPC_TREE_BLOCK, where)};
+    reads(s, e, actuals, dummies, where, type);
+    for (size_t k = 0; k < actuals.size(); k++) {
+        if (!actuals[k] || !e.argument[k].write) continue;
+        const auto *d{std::get_if<common::Indirection<parser::Designator>>(
+            &value_of(*actuals[k]).u)};
+        if (!d) continue; /* a value in parentheses: the procedure may not change it */
+        written(where, e.argument[k].kill && dummies[k]->Rank() == 0, [&] {
+            designator(d->value(), begins_at_element(*actuals[k], *dummies[k]));
+        });
+    }
+    for (const Access &a : e.writes) written(where, false, [&] { access(a, actuals, where); });
+    if (!is_function) end(around);
+    const bool lost_part{std::any_of(t.node.begin() + (std::ptrdiff_t)from, t.node.end(),
+                                     [](const hpc_clang_node &n) {
+                                         return n.kind == HPC_TREE_OTHER;
+                                     })};
+    if (!lost_part) return true;
+    t.node.resize(from);
+    t.value.resize(values);
+    depth = before;
+    return false;
+}
+
+/* A procedure reads a variable from outside by its name, and that is not the copy which a clause
+ * makes private. Where the unit assigns such a variable, the calls are unknown. */
+void Walk::distrust_called(int32_t from)
+{
+    std::set<int32_t> assigned;
+    for (size_t i = (size_t)from; i + 1 < t.node.size(); i++)
+        if (t.node[i].kind == HPC_TREE_ASSIGN && t.node[i + 1].symbol >= 0)
+            assigned.insert(t.node[i + 1].symbol);
+    for (size_t i = (size_t)from; i < t.node.size(); i++) {
+        const int32_t v{t.node[i].symbol};
+        const auto found{v >= 0 ? t.reads.find(v) : t.reads.end()};
+        if (found == t.reads.end()) continue;
+        for (int32_t x : found->second)
+            if (assigned.count(x))
+                t.symbol[v].flags &= ~(uint32_t)(HPC_SYMBOL_PURE | HPC_SYMBOL_CONST);
+    }
+}
+
+} // namespace hpc_flang
