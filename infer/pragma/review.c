@@ -124,6 +124,27 @@ static bool is_of_all(const review *r, int32_t node)
     return true;
 }
 
+/* An index that is read from memory may have another value in each iteration. */
+static bool is_read(const prover *pr, const poly *index)
+{
+    for (int32_t i = 0; i < pr->atoms_n; i++)
+        if (pr->atoms[i].kind == ATOM_LOAD && pr->atoms[i].varies && poly_has(index, i))
+            return true;
+    return false;
+}
+
+/* False if each iteration may update elements of its own. */
+static bool updates_meet(const study *s)
+{
+    for (int64_t i = 0; i < s->loop.n; i++) {
+        const access *a = &s->loop.item[i];
+        for (int32_t k = 0; a->update && k < a->place.n; k++)
+            if (a->place.step[k].field == STEP_INDEX && is_read(&s->prover, a->place.step[k].index))
+                return false;
+    }
+    return true;
+}
+
 static void review_memory(review *r, study *s, const clauses *alone)
 {
     const answer *a = &s->answer;
@@ -136,7 +157,7 @@ static void review_memory(review *r, study *s, const clauses *alone)
         !review_under_condition(r, a->conflict_other, false))
         review_wrong(r, HPC_EXISTING_RACY, a->conflict, "%s is the same in another iteration",
                      node_text(r->p, a->conflict));
-    else if (c->reduction[0].names.n > 0 && bound && r->binds)
+    else if (c->reduction[0].names.n > 0 && bound && r->binds && updates_meet(s))
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
                      c->reduction[0].names.data);

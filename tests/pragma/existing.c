@@ -54,6 +54,9 @@ static const one right[] = {
     {"firstprivate scratch", HPC_EXISTING_UNPROVEN,
      F "double t[4] = {0};\n" OMP "firstprivate(t)\n" FOR
        "{ t[1] = b[i]; a[i] = t[0] + t[1]; }" END},
+    {"updates by a table that may have no entry twice", HPC_EXISTING_UNPROVEN,
+     "double q[100];\nvoid f(int n, const int *at)\n{\n" OMP "\n" FOR
+     "q[at[i]] = q[at[i]] * 2;" END},
     {"private, assigned again behind", HPC_EXISTING_RIGHT,
      F "double t;\n" OMP "private(t)\n" FOR "{ t = b[i]; a[i] = t; }\nt = 1; a[0] = t;" END},
     {"private, assigned behind in a branch", HPC_EXISTING_UNPROVEN,
