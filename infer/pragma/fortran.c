@@ -55,6 +55,23 @@ const char *fortran_as_c(hpc_arena *a, const char *directive)
     return out;
 }
 
+/* "!$" after blanks, and in fixed form "c$" or "*$" in the first columns. A directive has a letter
+ * after it. */
+static bool is_conditional(const char *line, const char *end)
+{
+    const char *p = line + (line < end && strchr("cC*", *line) ? 0 : strspn(line, " \t"));
+    return end - p > 2 && strchr("!cC*", *p) && p[1] == '$' && strchr(" \t&0123456789", p[2]);
+}
+
+bool fortran_has_conditional(const char *text, size_t from, size_t to)
+{
+    for (const char *p = text + from, *end = text + to; p && p < end;) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        if (p && is_conditional(++p, end)) return true;
+    }
+    return false;
+}
+
 /* Names, numbers and operators that both languages have: no subscript, pointer, cast or field. */
 static bool can_spell(const char *condition)
 {

@@ -36,13 +36,53 @@ static int read_directive(clause_list *out, const char *text, const program *p)
     return text ? clauses_read(out, text, p->out) : HPC_E_NOMEM;
 }
 
+static int read_region(review *r, int64_t k)
+{
+    hpc_buf text = {0};
+    int rc;
+    TRY(hpc_pragma_text(&text, &r->d->loops, k, &r->d->tokens, r->d->text, r->d->language));
+    const char *kept = hpc_arena_text(r->p->out, "%s", text.data);
+    if (!kept) TRY(HPC_E_NOMEM);
+    TRY(read_directive(&r->around, kept, r->p));
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+/* Fortran: a region lasts from its directive to the one that ends it; none: -1. */
+static int64_t open_region(const review *r)
+{
+    const hpc_tree *t = r->p->t;
+    const uint32_t from = t->node[function_around(t, r->l->node)].at;
+    int64_t open = -1;
+    for (int64_t k = 0; k < r->d->loops.pragma_n; k++) {
+        const hpc_pragma *p = &r->d->loops.pragma[k];
+        if (p->api != HPC_DIRECTIVE_OMP || !(p->words & (HPC_OMP_PARALLEL | HPC_OMP_TEAMS)))
+            continue;
+        if (p->at < from || p->at > r->l->at || p->loop >= 0) continue;
+        open = p->closes ? -1 : k;
+    }
+    return open;
+}
+
+/* The outermost statement around the loop that begins after the directive of its region. */
+static int find_region_fortran(review *r)
+{
+    const hpc_tree *t = r->p->t;
+    const int64_t k = open_region(r);
+    if (k < 0) return HPC_OK;
+    for (int32_t up = r->l->node; up > 0; up = t->node[up].parent)
+        if (t->node[up].at > r->d->loops.pragma[k].at) r->region = up;
+    return read_region(r, k);
+}
+
 /* The parallel region around the loop, by the directive right before one of the statements around
  * it. */
 static int find_region(review *r)
 {
     const hpc_tree *t = r->p->t;
-    hpc_buf text = {0};
     int rc = HPC_OK;
+    if (r->p->language == HPC_LANGUAGE_FORTRAN) return find_region_fortran(r);
     for (int32_t up = t->node[r->l->node].parent; up > 0 && !r->region; up = t->node[up].parent)
         for (int64_t k = 0; k < r->d->loops.pragma_n && !r->region; k++) {
             const hpc_pragma *p = &r->d->loops.pragma[k];
@@ -50,13 +90,9 @@ static int find_region(review *r)
                 continue;
             if (p->api != HPC_DIRECTIVE_OMP || !directives_reach(r->d, k, t->node[up].at)) continue;
             r->region = up;
-            TRY(hpc_pragma_text(&text, &r->d->loops, k, &r->d->tokens, r->d->text, r->d->language));
-            const char *kept = hpc_arena_text(r->p->out, "%s", text.data);
-            if (!kept) TRY(HPC_E_NOMEM);
-            TRY(read_directive(&r->around, kept, r->p));
+            TRY(read_region(r, k));
         }
 out:
-    hpc_buf_release(&text);
     return rc;
 }
 
@@ -262,6 +298,8 @@ int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const
     r.simd = !(words & SPREADS);
     l->existing_is = HPC_EXISTING_UNPROVEN;
     if (r.simd && !(words & HPC_OMP_SIMD)) return HPC_OK; /* each thread runs all of it */
+    if (p->language == HPC_LANGUAGE_FORTRAN && fortran_has_conditional(p->text, l->at, l->end))
+        return HPC_OK;
     TRY(read_directive(&r.clauses, l->existing, p));
     r.synced = r.simd || holds_directives(&r) || r.clauses.ordered;
     r.unproven = r.clauses.odd || r.clauses.ordered || r.clauses.nowait;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "infer/pragma/fortran.h"
+
 /* ---- facts around the loop ---- */
 
 /* True if an expression has the same value where the loop begins: it names only variables, and none
@@ -114,6 +116,13 @@ out:
     return rc;
 }
 
+static bool has_conditional(const loop_facts *l)
+{
+    const hpc_tree_node *n = &l->p->t->node[l->node];
+    return l->p->language == HPC_LANGUAGE_FORTRAN &&
+           fortran_has_conditional(l->p->text, n->at, n->to);
+}
+
 bool study_walk(study *s)
 {
     walk *w = &s->walk;
@@ -123,6 +132,8 @@ bool study_walk(study *s)
     answer_mute(&s->answer, false);
     if (l->p->t->node[l->node].flags & HPC_TREE_ERRORS)
         answer_unknown(&s->answer, "form", l->node, "the compiler reports an error in it");
+    if (has_conditional(l))
+        answer_unknown(&s->answer, "form", l->node, "a line of it is compiled with OpenMP only");
     if (l->head.reason || !l->head.body) {
         answer_rejects(&s->answer, l->head.reason, l->head.reason_line);
         return false;

@@ -101,6 +101,42 @@ static void writes_and_judges_directives_of_both_forms(void **state)
     hpc_test_says(o.out, "0 directives inserted\n");
 }
 
+/* The clauses of the region around a loop count up to the directive that ends it. */
+static void regions_last_to_their_end(void **state)
+{
+    static const char loop[] = "  !$omp do\n  do i = 1, n\n    s = s + a(i)\n  end do\n";
+    char text[1024];
+    if (!has_flang()) {
+        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
+        skip();
+    }
+    snprintf(text, sizeof text,
+             "subroutine f(n, a, s)\n  integer :: i, n\n  real(8) :: a(n), s\n"
+             "  !$omp parallel reduction(+:s)\n%s  !$omp end parallel\n"
+             "  !$omp parallel\n%s  !$omp end parallel\nend subroutine\n",
+             loop, loop);
+    write_text(state, "a.f90", text);
+    run(state, 1, "pragma --check @a.f90");
+    assert_null(strstr(o.out, "a.f90:6: "));
+    hpc_test_says(o.out, "a.f90:12: parallel\n");
+    hpc_test_says(o.out, "all threads update s at once: a reduction is missing\n");
+}
+
+/* Lines after "!$" are not in the tree, and run as soon as directives count. */
+static void lines_for_openmp_leave_a_loop_unknown(void **state)
+{
+    if (!has_flang()) {
+        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
+        skip();
+    }
+    write_text(state, "a.f90",
+               "subroutine f(n, a, k)\n  integer :: i, n, k\n  real(8) :: a(n)\n"
+               "  do i = 1, n\n    a(i) = 2 * a(i)\n  !$ k = i\n  end do\nend subroutine\n");
+    run(state, 0, "pragma @a.f90");
+    hpc_test_says(o.out, "a.f90:4: unknown\n");
+    hpc_test_says(o.out, "a line of it is compiled with OpenMP only\n");
+}
+
 /* A procedure with an error, a module in another folder, the module mpi, free form in a .F file. */
 static void errors_stay_in_their_procedure(void **state)
 {
@@ -133,6 +169,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_the_packages_that_are_missing, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(writes_and_judges_directives_of_both_forms,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(regions_last_to_their_end, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(lines_for_openmp_leave_a_loop_unknown,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(errors_stay_in_their_procedure, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
