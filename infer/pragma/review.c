@@ -9,6 +9,7 @@
  */
 #include "infer/pragma/review.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "infer/pragma/fortran.h"
@@ -169,13 +170,28 @@ static bool is_read(const prover *pr, const poly *index)
     return false;
 }
 
+/* True if an array has fewer elements than there are iterations, so that two of them update one. */
+static bool is_short(const review *r, study *s, const access *a)
+{
+    const hpc_tree *t = r->p->t;
+    const int32_t from = atom_untyped(&s->prover, a->place.base);
+    const atom *base = from >= 0 ? &s->prover.atoms[from] : NULL;
+    int32_t type = base && base->kind == ATOM_OBJECT ? t->symbol[base->symbol].type : -1;
+    double elements = type >= 0 && kind_of(t, type) == HPC_TYPE_ARRAY ? 1 : INFINITY;
+    for (; type >= 0 && kind_of(t, type) == HPC_TYPE_ARRAY; type = t->type[type].to)
+        elements *= (double)t->type[type].n;
+    return elements < trips_of(&s->prover, &s->loop.head) &&
+           !review_under_condition(r, a->node, false);
+}
+
 /* False if each iteration may update elements of its own. */
-static bool updates_meet(const study *s)
+static bool updates_meet(const review *r, study *s)
 {
     for (int64_t i = 0; i < s->loop.n; i++) {
         const access *a = &s->loop.item[i];
         for (int32_t k = 0; a->update && k < a->place.n; k++)
-            if (a->place.step[k].field == STEP_INDEX && is_read(&s->prover, a->place.step[k].index))
+            if (a->place.step[k].field == STEP_INDEX &&
+                is_read(&s->prover, a->place.step[k].index) && !is_short(r, s, a))
                 return false;
     }
     return true;
@@ -193,7 +209,7 @@ static void review_memory(review *r, study *s, const clauses *alone)
         !review_under_condition(r, a->conflict_other, false))
         review_wrong(r, HPC_EXISTING_RACY, a->conflict, "%s is the same in another iteration",
                      node_text(r->p, a->conflict));
-    else if (c->reduction[0].names.n > 0 && bound && r->binds && updates_meet(s))
+    else if (c->reduction[0].names.n > 0 && bound && r->binds && updates_meet(r, s))
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
                      "all threads update %s at once: a reduction is missing",
                      c->reduction[0].names.data);

@@ -141,6 +141,9 @@ static const one right[] = {
 };
 
 static const one wrong[] = {
+    {"more updates by a table than elements", HPC_EXISTING_REDUCTION,
+     "int bin[16];\nvoid f(const int *at)\n{\n" OMP
+     "\nfor (int i = 0; i < 1000; i++) bin[at[i]]++;" END},
     {"flow", HPC_EXISTING_RACY, F OMP "\nfor (int i = 1; i < n; i++) a[i] = a[i - 1] + b[i];" END},
     {"anti", HPC_EXISTING_RACY, F OMP "\nfor (int i = 0; i < n; i++) a[i] = a[i + 1] + b[i];" END},
     {"output", HPC_EXISTING_RACY,
