@@ -126,6 +126,7 @@ static int choose(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args,
     tpl_value one;
     bool is;
     int rc;
+    const tpl_value *path = attribute ? args->item : NULL;
     const int64_t at = attribute;
     if (args->n < at) return tpl_fail(x, HPC_E_ARG, "Missing parameter for attribute name");
     const tpl_value *test = args->n > at ? &args->item[at] : NULL;
@@ -138,7 +139,7 @@ static int choose(tpl_value *out, tpl_run *x, tpl_value v, const tpl_args *args,
     TRY(tpl_list_new(&l, x, TPL_IS_ONCE));
     for (int64_t k = 0; k < from->n; k++) {
         one = from->item[k];
-        if (attribute) TRY(get_path(&one, x, from->item[k], &args->item[0]));
+        if (path) TRY(get_path(&one, x, from->item[k], path));
         is = tpl_truth(one);
         if (test) TRY(tpl_apply_test(&is, x, name, one, &rest));
         if (is == keep) TRY(tpl_list_add(x, l, from->item[k]));
