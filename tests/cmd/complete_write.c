@@ -2,6 +2,7 @@
  * Tests of `hpccoder complete --write`: files that it must not change, and interruption.
  */
 /* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

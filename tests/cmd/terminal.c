@@ -3,6 +3,7 @@
  * user has not turned them off; tables fit the terminal.
  */
 /* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

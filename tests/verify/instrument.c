@@ -3,6 +3,7 @@
  * original lines.
  */
 /* tsan: left out, other tests start the same threads. */
+/* asan: left out, other tests run the same code. */
 #include "infer/verify/priv.h"
 #include "tests/verify/programs.h"
 
