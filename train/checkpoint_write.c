@@ -28,6 +28,7 @@ struct hpc_saving {
     uint64_t *from;          /* where each of these is in data */
     int64_t list_n;
     uint8_t *data;   /* the copy; NULL once it is written */
+    bool pinned;     /* data is the trainer's, which the device's queues fill */
     int64_t fence_n; /* COPYING: of the device; after the next fence the copy is there */
     uint64_t data_bytes, file_bytes;
     checkpoint_index index; /* the first rank's, while it commits */
@@ -137,17 +138,12 @@ out:
     return rc;
 }
 
-static bool has_queues(const hpc_saving *s)
-{
-    return !hpc_device_about(s->t->device).host_memory;
-}
-
 /* Pinned memory is slow to allocate, so that the trainer keeps it. */
 static int take_memory(hpc_saving *s)
 {
     trainer_copy *c = s->t->copy;
     int rc = HPC_OK;
-    if (!has_queues(s)) {
+    if (!s->pinned) {
         s->data = hpc_alloc(s->data_bytes + 1, 1);
         return s->data ? HPC_OK : HPC_E_NOMEM;
     }
@@ -165,7 +161,7 @@ out:
 
 static void return_memory(hpc_saving *s)
 {
-    if (!has_queues(s)) hpc_free(s->data);
+    if (!s->pinned) hpc_free(s->data);
     s->data = NULL;
 }
 
@@ -327,7 +323,7 @@ static int write_copy(hpc_saving *s, bool wait)
 {
     int rc = HPC_OK;
     if (s->phase != COPYING) return HPC_OK;
-    const bool there = !has_queues(s) || hpc_device_about(s->t->device).fence_n > s->fence_n;
+    const bool there = !s->pinned || hpc_device_about(s->t->device).fence_n > s->fence_n;
     if (!there && !wait) return HPC_OK;
     if (!there) TRY(hpc_exec_fence(s->t->exec));
     s->phase = WRITING;
@@ -523,6 +519,7 @@ int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
     *out = NULL;
     TRY(rc);
     s->t = t;
+    s->pinned = !hpc_device_about(t->device).host_memory;
     s->c = *c;
     s->rank = t->o.grid ? hpc_link_rank(hpc_grid_world(t->o.grid)) : 0;
     s->ranks = t->o.grid ? hpc_link_size(hpc_grid_world(t->o.grid)) : 1;
@@ -535,7 +532,7 @@ int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
     TRY(list_tensors(s));
     TRY(copy_state(s));
     s->fence_n = hpc_device_about(t->device).fence_n;
-    if (!has_queues(s)) TRY(write_copy(s, false));
+    if (!s->pinned) TRY(write_copy(s, false));
     *out = s;
     s = NULL;
 out:
