@@ -264,7 +264,7 @@ out:
     return rc;
 }
 
-/* What a checkpoint still reads of the state comes before it is written. */
+/* A checkpoint reads the state before a step writes it. */
 static int end_copy(const hpc_trainer *t)
 {
     if (!t->copy->reading) return HPC_OK;

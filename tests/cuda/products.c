@@ -92,7 +92,7 @@ static void read_products(hpc_buf *out, hpc_device *d)
     out->n--;
 }
 
-/* Of the stub's algorithms, kind (0 in order, 1 by fours, 2 in halves) takes 1 + (kind + m / 2) % 3
+/* The stub has three algorithms: kind (0 in order, 1 by fours, 2 in halves) takes 1 + (kind + m / 2) % 3
  * microseconds. */
 static void training_takes_the_fastest_algorithm(void **state)
 {

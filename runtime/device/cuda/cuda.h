@@ -73,7 +73,7 @@ typedef struct hpc_cuda_choice {
 typedef struct hpc_cuda_settings {
     bool graphs;
     int schedule; /* of the shim, in the order of hpc_cuda_schedules */
-    /* What the shim's driver answers, for tests: CUDA versions as 13000 (0: no driver), devices,
+    /* The answers of the shim's driver, for tests: CUDA version as 13000 (0: no driver), devices,
      * architecture as 90, bytes of memory (0: no limit) and how many of them others hold. */
     int driver, devices, architecture;
     size_t memory, others;

@@ -258,7 +258,7 @@ int set_preferences(const hpc_lt *lt, void *prefer, int type, bool per_shape)
     return rc;
 }
 
-/* What cuBLASLt proposes, best first; returns how many. */
+/* Lists the algorithms that cuBLASLt proposes, the best first; returns their number. */
 int propose(const hpc_lt *lt, const descriptors &d, int type, bool per_shape,
             lt_candidate out[LT_CANDIDATES])
 {

@@ -39,7 +39,7 @@ bool hpc_lt_accepts(const hpc_lt_api *api);
 int64_t hpc_lt_choices(const hpc_lt *lt, hpc_cuda_choice *out, int64_t most);
 int hpc_lt_choose(hpc_lt *lt, const hpc_cuda_choice *choice, int64_t n);
 
-/* Of the device: NULL without cuBLASLt. driver.cu, shim/driver.cc */
+/* The products of a device; NULL without cuBLASLt (driver.cu, shim/driver.cc). */
 hpc_lt *hpc_cuda_lt(void *self);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * lt.cc: a stub of cuBLASLt on the CPU: descriptors that are checked as cuBLASLt checks them, and
- * three algorithms that differ in the order of their sums. Which of them it proposes first, and how
- * long each of them takes, depends on the number of columns, our m: whoever asks with m gets
- * other bits.
+ * three algorithms that differ in the order of their sums. The first proposal and the times of all
+ * depend on the number of columns, our m, so that a caller that asks with m gets other bits.
  */
 #include <new>
 #include <string.h>
