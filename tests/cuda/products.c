@@ -92,8 +92,8 @@ static void read_products(hpc_buf *out, hpc_device *d)
     out->n--;
 }
 
-/* The stub has three algorithms: kind (0 in order, 1 by fours, 2 in halves) takes 1 + (kind + m / 2) % 3
- * microseconds. */
+/* The stub has three algorithms. Kind (0 in order, 1 by fours, 2 in halves) takes
+ * 1 + (kind + m / 2) % 3 microseconds. */
 static void training_takes_the_fastest_algorithm(void **state)
 {
     hpc_device *d = open_shim();
