@@ -82,6 +82,7 @@ typedef struct hpc_value_info {
     bool absent;                /* state of another stage: has no memory on this rank */
     bool joined;                /* temporary: sharding will sum it over ranks */
     bool outside;               /* state in an outside memory: only fetch and stow use it */
+    bool buffer;                /* state without a value between runs of segments */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -265,7 +266,7 @@ typedef struct hpc_placement {
     size_t bytes[HPC_SPACE_N];  /* of each arena */
     size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
-/* elsewhere[value]: memory that state already has, so that it gets no place; may be NULL.
+/* State that is outside gets no place, nor does state with memory elsewhere[value]; this may be NULL.
  * workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`. */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
