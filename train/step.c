@@ -259,7 +259,7 @@ out:
 static hpc_value weights_of(hpc_program *p, const char *name, hpc_value loss)
 {
     hpc_type t = p->value[loss].type;
-    plan_rows(&t);
+    hpc_split_rows(&t);
     return hpc_program_input(p, name, t);
 }
 
