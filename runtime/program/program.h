@@ -177,6 +177,8 @@ typedef struct hpc_diff_options {
     /* Takes gradients in place of accumulators, which only state read twice has (or NULL) */
     int (*fold)(hpc_program *p, hpc_value state, hpc_value gradient, void *user);
     void *user;
+    bool send; /* with fold: also adds up those of state read twice as temporaries, which ranks of a
+                  pipeline can send each other */
 } hpc_diff_options;
 /* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
  * written later. */

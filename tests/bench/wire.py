@@ -29,6 +29,7 @@ def options():
     p.add_argument("--hpccoder", default=os.path.join(HERE, "../../build/release/hpccoder"))
     p.add_argument("--torch-rank", type=int, help=argparse.SUPPRESS)
     p.add_argument("--ranks", type=int, default=2, help=argparse.SUPPRESS)
+    p.add_argument("--store", help=argparse.SUPPRESS)  # a file: a name service would have no network
     return p.parse_args()
 
 
@@ -111,8 +112,8 @@ def torch_rank(o):
     if o.ranks > 1:
         from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29571", GLOO_SOCKET_IFNAME="lo")
-        dist.init_process_group("gloo", rank=o.torch_rank, world_size=o.ranks)
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        dist.init_process_group("gloo", init_method="file://" + o.store, rank=o.torch_rank, world_size=o.ranks)
         schedule = Schedule1F1B(PipelineStage(module, o.torch_rank, o.ranks, torch.device("cpu")), o.microbatches, loss_fn=loss)
     for _ in range(o.steps):
         start = time.perf_counter()
@@ -136,10 +137,13 @@ def torch_rank(o):
 
 
 def theirs(o, rate, ranks):
-    words = [o.python, os.path.abspath(__file__), *sys.argv[1:], "--ranks", str(ranks), "--torch-rank"]
+    words = [o.python, os.path.abspath(__file__), *sys.argv[1:], "--ranks", str(ranks)]
+    folder = tempfile.TemporaryDirectory()
+    words += ["--store", os.path.join(folder.name, "store"), "--torch-rank"]
     both = '"$@" 1 & "$@" 0 && wait $!' if ranks > 1 else '"$@" 0'
     env = dict(os.environ, OMP_NUM_THREADS="1", TORCH_CPP_LOG_LEVEL="ERROR")
     done = subprocess.run(shaped(rate, ["sh", "-c", both, "sh", *words]), env=env, capture_output=True, text=True)
+    folder.cleanup()
     if done.returncode:
         sys.exit(f"PyTorch: {done.stderr}")
     found = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
