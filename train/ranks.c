@@ -267,9 +267,7 @@ int trainer_sum(double *x, const hpc_trainer *t)
     hpc_link *link;
     double mine = *x;
     if (!t->o.grid) return HPC_OK;
-    int rc = hpc_grid_link(&link, t->o.grid,
-                           1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT |
-                               1u << HPC_AXIS_PIPE);
+    int rc = hpc_grid_link(&link, t->o.grid, HPC_ROW_AXES | 1u << HPC_AXIS_PIPE);
     if (rc < 0) return rc;
     return hpc_link_run(
         link,

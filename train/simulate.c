@@ -181,7 +181,7 @@ out:
 /* The host's sum of losses, one number of each rank that has rows of its own. */
 static void add_loss(clocks *w)
 {
-    hpc_axes axes = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT;
+    hpc_axes axes = HPC_ROW_AXES;
     const hpc_simulated_link *l = &w->link[axes];
     if (l->size == 1) return;
     double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, sizeof(double));
