@@ -9,7 +9,7 @@ enum { EXPERTS = 4, TOP = 2 };
 typedef struct mixed {
     int data, expert, depth, row, col, zero;
     bool sequence;
-    int recompute;
+    int recompute, pipe;
 } mixed;
 
 static job *mixture(hpc_test_folder *f, int kind, hpc_dtype dtype)
@@ -30,6 +30,7 @@ static void put(job *j, const mixed *g)
 {
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_DATA] = g->data,
                                            [HPC_AXIS_EXPERT] = g->expert,
+                                           [HPC_AXIS_PIPE] = g->pipe,
                                            [HPC_AXIS_DEPTH] = g->depth,
                                            [HPC_AXIS_ROW] = g->row,
                                            [HPC_AXIS_COL] = g->col}};
@@ -48,6 +49,11 @@ static void as_one(const job *serial, const mixed *g, double bound)
     put(many, g);
     run_job(many);
     same(many, serial, bound);
+    for (int s = 0; s < many->steps; s++) {
+        assert_true(fabs(many->active[s] - serial->active[s]) < 1e-5);
+        assert_true(many->dropped[s] == serial->dropped[s]);
+        assert_true(fabs(many->flops[s] / serial->flops[s] - 1) < 1e-5);
+    }
     hpc_free(many);
 }
 
@@ -83,6 +89,41 @@ static void every_axis_beside_expert(void **state)
     run_job(j);
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_one(j, &grids[g], 1e-12);
     hpc_free(j);
+}
+
+/* A capacity counts the tokens of all ranks, first choices before second ones. */
+static void a_capacity_drops_the_same_tokens(void **state)
+{
+    static const mixed grids[] = {
+        {.expert = 2},
+        {.data = 2, .depth = 2},
+        {.data = 2, .expert = 2, .row = 2, .sequence = true, .recompute = HPC_RECOMPUTE_BLOCK},
+        {.row = 2, .sequence = true},
+        {.row = 2, .col = 2}};
+    job *j = mixture(*state, HPC_OPT_ADAMW, HPC_F64);
+    j->o.step.model.experts.gating = HPC_GATING_SWITCH;
+    j->o.step.model.experts.capacity = 0.75;
+    run_job(j);
+    assert_true(j->dropped[0] > 0 && j->dropped[FEW - 1] > 0);
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_one(j, &grids[g], 1e-12);
+    hpc_free(j);
+}
+
+static void stages_add_up_experts_of_all_blocks(void **state)
+{
+    static const mixed grids[] = {
+        {.pipe = 2}, {.pipe = 2, .expert = 2}, {.pipe = 2, .row = 2, .sequence = true}};
+    for (int gating = HPC_GATING_TOPK; gating <= HPC_GATING_SWITCH; gating++) {
+        job *j = mixture(*state, HPC_OPT_ADAMW, HPC_F64);
+        j->o.model.expert_every = 1;
+        j->o.accumulate = 2;
+        j->o.step.model.experts.gating = gating;
+        j->o.step.model.experts.capacity = 0.75;
+        run_job(j);
+        assert_true((j->dropped[0] > 0) == (gating == HPC_GATING_SWITCH));
+        for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_one(j, &grids[g], 1e-12);
+        hpc_free(j);
+    }
 }
 
 /* Not SOAP, which is Adam in a basis, where a moment may be rounding alone. */
@@ -226,7 +267,9 @@ static void bad_grids_are_named(void **state)
     j->o.rows = 8;
     j->o.step.model.experts.gating = HPC_GATING_SWITCH;
     j->o.step.model.experts.capacity = 1;
+    j->o.parallel.halves = true;
     refused(j, &(mixed){.expert = 2}, HPC_E_UNSUPPORTED, "gate=switch");
+    j->o.parallel.halves = false;
     j->o.step.model.experts = (hpc_expert_emission){0};
     j->o.model.experts = 0;
     refused(j, &(mixed){.expert = 2}, HPC_E_ARG, "the model has no experts");
@@ -241,6 +284,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(eight_ranks_train_as_one),
         TEST(every_axis_beside_expert),
+        TEST(a_capacity_drops_the_same_tokens),
+        TEST(stages_add_up_experts_of_all_blocks),
         TEST(optimizers_divide_experts),
         TEST(dropping_duplicates_divides_the_bytes),
         TEST(recomputation_repeats_no_collective),
