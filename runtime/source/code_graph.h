@@ -2,7 +2,7 @@
  * code_graph.h: graphs of a loop or a function, or of a function before and after a change: nodes
  * for statements, brackets and tokens, and typed edges for syntax, order, control, data and calls.
  *
- * It reads tokens alone, so headers may be missing and macros stay as they are. Names of variables
+ * It reads tokens alone, so headers may be missing and macros are not expanded. Names of variables
  * are not part of a node's label, because they say little about other programs; names of
  * functions, members, types and keywords are. Data edges follow names, not memory: two names of one
  * array are two variables. Only C and its family are known.
