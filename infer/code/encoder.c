@@ -230,7 +230,7 @@ out:
     return rc;
 }
 
-/* A batch of the samples order[*at] and following; moves *at. order NULL: as they are. */
+/* A batch of the samples order[*at] and following; moves *at. order NULL: in the order of s. */
 static int fill_batch(hpc_encoder *e, int64_t *at, const hpc_encoder_sample *s,
                       const int64_t *order, int64_t n)
 {
