@@ -478,8 +478,7 @@ static void sample_rules(void **s)
     p = begin();
     records = hpc_program_input(p, "how", how);
     hpc_sample_tokens(p, NULL, REAL(p, 6, HPC_SAMPLE_VOCAB + 1), records);
-    refuses(p, HPC_E_SHAPE, 
-            "logits is f32[6,2097153]: a vocabulary has at most 2097152 tokens");
+    refuses(p, HPC_E_SHAPE, "logits is f32[6,2097153]: a vocabulary has at most 2097152 tokens");
 }
 
 static void reduce_rules(void **s)

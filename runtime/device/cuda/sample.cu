@@ -55,10 +55,7 @@ struct sampler {
     uint64_t bound; /* of the list; 0: there is no list */
     bool is_last;   /* no tokens follow those of the list */
 
-    SIMT_DEVICE double relative(float x) const
-    {
-        return hpc_sample_relative(how.inverse, x, top);
-    }
+    SIMT_DEVICE double relative(float x) const { return hpc_sample_relative(how.inverse, x, top); }
 
     SIMT_DEVICE uint64_t sum_of(double inverse) const
     {

@@ -84,8 +84,8 @@ typedef struct hpc_sample_walk {
     int64_t most;
     double enough, least;
     bool exceeds;
-    int64_t n; /* tokens taken so far, */
-    uint64_t sum; /* their weights, */
+    int64_t n;     /* tokens taken so far, */
+    uint64_t sum;  /* their weights, */
     int32_t token; /* and the last one */
 } hpc_sample_walk;
 

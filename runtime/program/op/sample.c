@@ -22,8 +22,8 @@ static int sample_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     hpc_type how = hpc_op_like(x, HPC_I64);
     how.extent[1] = HPC_SAMPLE_WORDS;
     if (!hpc_type_same_shape(&type[SAMPLE_HOW], &how))
-        return hpc_misfit(i, type, SAMPLE_LOGITS, SAMPLE_HOW,
-                          "each row needs a record of %d words", (int)HPC_SAMPLE_WORDS);
+        return hpc_misfit(i, type, SAMPLE_LOGITS, SAMPLE_HOW, "each row needs a record of %d words",
+                          (int)HPC_SAMPLE_WORDS);
     TRY(hpc_op_output(i, type, SAMPLE_TOKEN, hpc_op_leading(x, HPC_I32)));
     TRY(hpc_op_output(i, type, SAMPLE_LOGPROB, hpc_op_leading(x, (hpc_dtype)x->dtype)));
 out:
@@ -48,10 +48,8 @@ const hpc_op hpc_op_sample = {
     .sig = {.name = "sample",
             .operand_n = SAMPLE_N,
             .attr_bytes = sizeof(hpc_no_attr),
-            .operand = {{"token", HPC_OUT},
-                        {"logprob", HPC_OUT},
-                        {"logits", HPC_IN},
-                        {"how", HPC_IN}}},
+            .operand =
+                {{"token", HPC_OUT}, {"logprob", HPC_OUT}, {"logits", HPC_IN}, {"how", HPC_IN}}},
     .comm = -1,
     .shape = sample_shape,
     .layout = sample_layout,

@@ -4,7 +4,8 @@
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
-/* The sum of all weights at temperature 1, or 0 if a logit is NaN or infinity. */
+/* The sum of all weights at temperature 1; 0 if a logit is NaN or infinity, or if all are
+ * -infinity. */
 static uint64_t sum_of(float *top, const float *logit, int64_t n)
 {
     uint64_t sum = 0;
@@ -14,7 +15,8 @@ static uint64_t sum_of(float *top, const float *logit, int64_t n)
         if (!(logit[t] < INFINITY)) return 0;
         if (logit[t] > *top) *top = logit[t];
     }
-    for (int64_t t = 0; t < n && *top > -INFINITY; t++)
+    if (!(*top > -INFINITY)) return 0;
+    for (int64_t t = 0; t < n; t++)
         sum += hpc_sample_weight(hpc_sample_relative(1, logit[t], *top));
     return sum;
 }
