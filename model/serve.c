@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "model/priv.h"
+#include "runtime/device/kernel/sample.h"
 
 static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, hpc_weight_role role)
 {
@@ -135,6 +136,18 @@ static int check_emission(const hpc_model_config *c, const hpc_serve_emission *e
     return check_blocks(c, e);
 }
 
+static void emit_sampling(hpc_serve_io *io, hpc_program *p, const hpc_serve_emission *e)
+{
+    const int64_t how[] = {e->outputs, HPC_SAMPLE_WORDS};
+    io->how = io->drawn = io->logprob = HPC_NONE;
+    if (!e->samples || io->logits < 0) return;
+    hpc_type t = hpc_type_ragged(hpc_type_of(HPC_I64, 2, how), 0, io->output_n);
+    io->how = hpc_program_input(p, "how", t);
+    io->drawn = hpc_sample_tokens(p, &io->logprob, io->logits, io->how);
+    hpc_program_keep(p, io->drawn);
+    hpc_program_keep(p, io->logprob);
+}
+
 int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_serve_emission *e)
 {
@@ -156,6 +169,7 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
     if (own.dtype == HPC_BF16) x = hpc_copy(p, x, HPC_F32); /* sampling needs the bits of logits */
     io->logits = model_head(&m, x);
     hpc_program_keep(p, io->logits);
+    emit_sampling(io, p, e);
     return hpc_program_status(p);
 }
 

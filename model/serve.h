@@ -28,6 +28,7 @@ typedef struct hpc_serve_emission {
     bool (*plain)(const hpc_model_tensor *t, const void *user);
     const void *user;
     const hpc_device *device; /* NULL: layouts of the CPU */
+    bool samples;             /* the program also draws a token from each row of logits */
 } hpc_serve_emission;
 
 /* Inputs and outputs of the program. */
@@ -41,6 +42,9 @@ typedef struct hpc_serve_io {
     hpc_value freq;                  /* rotary frequencies, state; NONE with learned ones */
     hpc_value local_freq;            /* the same as in emit.h */
     hpc_value logits;                /* [R,vocab], kept; f32 if activations are bf16 */
+    /* If the program samples: records of hpc_sample_how, i64[R,HPC_SAMPLE_WORDS]; and, kept, i32[R]
+     * and f32[R], the tokens and their log-probabilities. Otherwise NONE. */
+    hpc_value how, drawn, logprob;
 } hpc_serve_io;
 
 /* Emits decode[0] on p. Parameters are state under their names; a tied head uses the embedding.

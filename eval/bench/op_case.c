@@ -334,6 +334,15 @@ static void emit_route(hpc_bench_emitter *e)
     hpc_route(e->p, group, e->n[1], e->n[0], NULL);
 }
 
+/* Records of zeros: the token with the highest logit. */
+static void emit_sample(hpc_bench_emitter *e)
+{
+    hpc_value logits = real(e, "logits", 2, e->n);
+    hpc_sample_tokens(e->p, NULL, logits,
+                      hpc_bench_input(e, "how", HPC_I64, filled(HPC_FILL_SAME, 0),
+                                      EXTENTS(e->n[0], HPC_SAMPLE_WORDS)));
+}
+
 /* ---- updates -------------------------------------------------------------------------------- */
 
 static hpc_value scalar(hpc_bench_emitter *e, const char *name, double x)
@@ -556,6 +565,8 @@ const hpc_bench_case hpc_bench_cases[] = {
      .emit = emit_point},
     {.op = &hpc_op_reduce, ROWS, .shape = {3072, 768}, .attr = "kind=sumsq over=all",
      .emit = emit_point},
+    {.op = &hpc_op_sample, .extents = "T,V", .shape = {16, 50304}, .shrinks = FIRST | SECOND,
+     .emit = emit_sample},
     {.op = &hpc_op_sgd, .extents = "N", .shape = {2359296}, .shrinks = FIRST, .base = &usual_sgd,
      .emit = emit_sgd},
     {.op = &hpc_op_adamw, .extents = "N", .shape = {2359296}, .shrinks = FIRST,

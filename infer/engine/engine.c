@@ -77,7 +77,8 @@ hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e)
                               .threads = d.threads,
                               .bytes = d.alloc_bytes,
                               .note = e->m.note.n > 0 ? e->m.note.data : NULL,
-                              .fences = d.fence_n};
+                              .fences = d.fence_n,
+                              .to_host = d.to_host_bytes};
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -281,6 +282,29 @@ static void share_out(hpc_engine *e, const hpc_engine_step_options *o)
     }
 }
 
+/* Rows of a request that needs no earlier tokens, no state and no logits are drawn by the device,
+ * if it draws. */
+static bool is_drawn_by_device(const hpc_engine *e, const hpc_request *r)
+{
+    return e->batch.how && !r->allowed && !r->logits && r->bias_n == 0 && r->sampling.repeat == 1;
+}
+
+/* Asks for the logits after the last `wants` tokens of the batch. */
+static void add_outputs(hpc_engine *e, const running *x)
+{
+    engine_batch *b = &e->batch;
+    const bool draws = is_drawn_by_device(e, &x->r);
+
+    for (int64_t k = 0; k < x->wants; k++, b->output_n++) {
+        b->output[b->output_n] = (int32_t)(b->token_n - x->wants + k);
+        b->reads[b->output_n] = !draws;
+        if (!b->how) continue;
+        b->how[b->output_n] = (hpc_sample_how){0};
+        if (draws)
+            b->how[b->output_n] = sample_how(&x->r.sampling, x->r.sample, (uint32_t)(x->n + k));
+    }
+}
+
 static void add_to_batch(hpc_engine *e, const running *x)
 {
     engine_batch *b = &e->batch;
@@ -295,7 +319,7 @@ static void add_to_batch(hpc_engine *e, const running *x)
     memcpy(b->page + row, x->past.page, (size_t)x->past.page_n * sizeof *b->page);
     b->len[b->sequence_n++] = (int32_t)(x->done + x->take);
     b->start[b->sequence_n] = (int32_t)b->token_n;
-    for (int64_t k = x->wants; k > 0; k--) b->output[b->output_n++] = (int32_t)(b->token_n - k);
+    add_outputs(e, x);
 }
 
 static void fill_batch(hpc_engine *e)
@@ -316,11 +340,11 @@ static bool stops(const hpc_request *r, int32_t token)
     return false;
 }
 
-/* A token more, from its logits. */
-static int go_on(hpc_engine *e, running *x, const float *logits)
+static int draw_on_host(hpc_engine *e, const running *x, int64_t row, int32_t *token,
+                        float *logprob)
 {
     const hpc_request *r = &x->r;
-    hpc_choice c = {.logits = logits,
+    hpc_choice c = {.logits = e->batch.logits + row * e->m.c.vocab,
                     .allowed = r->allowed ? r->allowed(r->user) : NULL,
                     .bias = r->bias,
                     .bias_n = r->bias_n,
@@ -328,9 +352,30 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
                     .past_n = x->n,
                     .sample = r->sample,
                     .position = (uint32_t)x->n};
+    return hpc_sampler_draw(e->sampler, &r->sampling, &c, token, logprob);
+}
+
+/* The token of a row. Where the device found none, the host finds out why. */
+static int draw(hpc_engine *e, const running *x, int64_t row, int32_t *token, float *logprob)
+{
+    engine_batch *b = &e->batch;
+
+    if (!b->reads[row] && b->drawn[row] >= 0) {
+        *token = b->drawn[row];
+        *logprob = b->logprob[row];
+        return HPC_OK;
+    }
+    int rc = b->reads[row] ? HPC_OK : engine_model_read(&e->m, b, row);
+    return rc < 0 ? rc : draw_on_host(e, x, row, token, logprob);
+}
+
+/* Takes the next token, from a row of the batch. */
+static int go_on(hpc_engine *e, running *x, int64_t row)
+{
+    const hpc_request *r = &x->r;
     float logprob;
     int32_t token;
-    int rc = hpc_sampler_draw(e->sampler, &r->sampling, &c, &token, &logprob);
+    int rc = draw(e, x, row, &token, &logprob);
 
     if (rc < 0) {
         finish(e, x, HPC_FINISH_ERROR, -1);
@@ -342,7 +387,7 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     }
     x->text[x->n++] = token;
     x->made++;
-    if (r->logits) r->logits(r->user, logits, e->m.c.vocab);
+    if (r->logits) r->logits(r->user, e->batch.logits + row * e->m.c.vocab, e->m.c.vocab);
     if (r->token_made(r->user, token, logprob))
         finish(e, x, HPC_FINISH_CALLER, -1);
     else if (x->made == r->most)
@@ -350,8 +395,8 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     return HPC_OK;
 }
 
-/* From each row of logits a token, as long as what was guessed is what came. */
-static int tell(hpc_engine *e, running *x, const float *logits)
+/* From each row a token, as long as drafted tokens equal the drawn ones. */
+static int tell(hpc_engine *e, running *x, int64_t row)
 {
     int64_t wants = x->wants;
 
@@ -359,9 +404,9 @@ static int tell(hpc_engine *e, running *x, const float *logits)
     e->counts.guessed += x->guessed;
     e->counts.drafts += x->guessed > 0;
     if (x->made == 0 && x->r.progress) x->r.progress(x->r.user, x->done);
-    for (int64_t k = 0; k < wants; k++, logits += e->m.c.vocab) {
+    for (int64_t k = 0; k < wants; k++) {
         int32_t guess = x->text[x->n];
-        int rc = go_on(e, x, logits);
+        int rc = go_on(e, x, row + k);
         if (rc < 0 || x->over) return rc;
         if (k + 1 == wants || x->text[x->n - 1] != guess) break;
         x->done++;
@@ -374,15 +419,15 @@ static int tell(hpc_engine *e, running *x, const float *logits)
 /* Passes the results to all requests, even if one fails. */
 static int tell_all(hpc_engine *e)
 {
-    const float *logits = e->batch.logits;
+    int64_t row = 0;
     int failed = HPC_OK;
 
     for (int64_t k = 0; k < e->n; k++) {
         int64_t wants = e->list[k].wants;
         if (e->list[k].take == 0) continue;
-        int rc = tell(e, &e->list[k], logits);
+        int rc = tell(e, &e->list[k], row);
         if (failed == HPC_OK) failed = rc;
-        logits += wants * e->m.c.vocab;
+        row += wants;
     }
     return failed;
 }

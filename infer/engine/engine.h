@@ -130,6 +130,7 @@ typedef struct hpc_engine_facts {
     size_t bytes;     /* device memory that it may use, without mapped files */
     const char *note; /* matrices held in another type than stored (hpc_weights_note); NULL: none */
     int64_t fences;   /* of the device so far */
+    size_t to_host;   /* bytes that the device copied to the host so far */
 } hpc_engine_facts;
 hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e);
 

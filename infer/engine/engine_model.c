@@ -43,6 +43,7 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
                                     .user = m,
                                     .device = m->d};
     m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
+    m->shape.samples = !hpc_device_about(m->d).host_memory && m->c.vocab <= HPC_SAMPLE_VOCAB;
 }
 
 static int open_files(engine_model *m, const hpc_engine_options *o)
@@ -176,6 +177,26 @@ void engine_model_close(engine_model *m)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/* What the device copies to the host. */
+static int create_results(engine_batch *b, const engine_model *m)
+{
+    const size_t rows = (size_t)m->shape.outputs, vocab = (size_t)m->c.vocab;
+    void *logits = NULL, *drawn = NULL, *logprob = NULL;
+    int rc;
+
+    TRY(hpc_device_host_alloc(&logits, m->d, rows * vocab * sizeof *b->logits));
+    if (!m->shape.samples) goto out;
+    TRY(hpc_device_host_alloc(&drawn, m->d, rows * sizeof *b->drawn));
+    TRY(hpc_device_host_alloc(&logprob, m->d, rows * sizeof *b->logprob));
+    b->how = hpc_alloc(rows, sizeof *b->how);
+    if (!b->how) TRY(HPC_E_NOMEM);
+out:
+    b->logits = logits;
+    b->drawn = drawn;
+    b->logprob = logprob;
+    return rc;
+}
+
 int engine_batch_create(engine_batch *b, const engine_model *m)
 {
     const hpc_serve_emission *s = &m->shape;
@@ -188,22 +209,22 @@ int engine_batch_create(engine_batch *b, const engine_model *m)
     b->len = hpc_alloc(sequences, sizeof *b->len);
     b->page = hpc_alloc(sequences * (size_t)s->sequence_pages, sizeof *b->page);
     b->output = hpc_alloc((size_t)s->outputs, sizeof *b->output);
+    b->reads = hpc_alloc((size_t)s->outputs, sizeof *b->reads);
     bool all = b->token && b->pos && b->slot && b->start && b->len && b->page && b->output;
-    size_t bytes = (size_t)s->outputs * (size_t)m->c.vocab * sizeof *b->logits;
-    void *logits = NULL;
-    int rc = all ? hpc_device_host_alloc(&logits, m->d, bytes) : HPC_E_NOMEM;
-    b->logits = logits;
-    return rc;
+    return all && b->reads ? create_results(b, m) : HPC_E_NOMEM;
 }
 
 void engine_batch_free(engine_batch *b, const engine_model *m)
 {
-    void *const all[] = {b->token, b->pos, b->slot, b->start, b->len, b->page, b->output};
+    void *const all[] = {b->token, b->pos,    b->slot,  b->start, b->len,
+                         b->page,  b->output, b->reads, b->how};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) hpc_free(all[k]);
     hpc_device_host_free(m->d, b->logits);
+    hpc_device_host_free(m->d, b->drawn);
+    hpc_device_host_free(m->d, b->logprob);
 }
 
-static int put(engine_model *m, hpc_value v, const int32_t *x)
+static int put(engine_model *m, hpc_value v, const void *x)
 {
     return hpc_exec_write(m->e, 0, v, x, hpc_type_bytes(&m->p->value[v].type));
 }
@@ -215,17 +236,53 @@ static int put_count(engine_model *m, hpc_value v, int64_t n)
     return put(m, v, &count);
 }
 
-/* From where they are, if the host can look there. */
-static int take_logits(engine_model *m, engine_batch *b)
+/* The rows that the host needs, without a fence: runs of them together. */
+static int fetch_rows(engine_model *m, engine_batch *b)
 {
-    const void *there = hpc_exec_address(m->e, 0, m->io.logits);
+    const size_t vocab = (size_t)m->c.vocab;
+    int rc = HPC_OK;
 
-    if (!there) return hpc_exec_read_rows(m->e, 0, m->io.logits, b->logits, b->output_n);
-    memcpy(b->logits, there, (size_t)b->output_n * (size_t)m->c.vocab * sizeof *b->logits);
-    return HPC_OK;
+    for (int64_t first = 0, end; first < b->output_n; first = end) {
+        for (end = first + 1; end < b->output_n && b->reads[end] == b->reads[first];) end++;
+        if (!b->reads[first]) continue;
+        TRY(hpc_exec_fetch_rows(m->e, 0, m->io.logits, b->logits + (size_t)first * vocab, first,
+                                end - first));
+    }
+out:
+    return rc;
 }
 
-/* One fence: that of reading the logits. */
+/* From where they are, if the host can look there. One fence otherwise. */
+static int take_results(engine_model *m, engine_batch *b)
+{
+    const void *there = hpc_exec_address(m->e, 0, m->io.logits);
+    int rc;
+
+    if (there) {
+        memcpy(b->logits, there, (size_t)b->output_n * (size_t)m->c.vocab * sizeof *b->logits);
+        return HPC_OK;
+    }
+    if (b->how) {
+        TRY(hpc_exec_fetch_rows(m->e, 0, m->io.drawn, b->drawn, 0, b->output_n));
+        TRY(hpc_exec_fetch_rows(m->e, 0, m->io.logprob, b->logprob, 0, b->output_n));
+    }
+    TRY(fetch_rows(m, b));
+    TRY(hpc_exec_fence(m->e));
+out:
+    return rc;
+}
+
+int engine_model_read(engine_model *m, engine_batch *b, int64_t row)
+{
+    int rc;
+
+    TRY(hpc_exec_fetch_rows(m->e, 0, m->io.logits, b->logits + row * m->c.vocab, row, 1));
+    TRY(hpc_exec_fence(m->e));
+out:
+    return rc;
+}
+
+/* One fence: that of reading the results. */
 int engine_model_run(engine_model *m, engine_batch *b)
 {
     const hpc_serve_io *io = &m->io;
@@ -241,8 +298,9 @@ int engine_model_run(engine_model *m, engine_batch *b)
     TRY(put(m, io->pages, b->page));
     TRY(put(m, io->output, b->output));
     TRY(put_count(m, io->output_n, b->output_n));
+    if (b->how) TRY(put(m, io->how, b->how));
     TRY(hpc_exec_enqueue(m->e, io->decode, 0));
-    TRY(take_logits(m, b));
+    TRY(take_results(m, b));
 out:
     return rc;
 }

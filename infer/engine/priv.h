@@ -8,6 +8,7 @@
 
 #include "infer/engine/engine.h"
 #include "infer/engine/pages.h"
+#include "runtime/device/kernel/sample.h"
 #include "runtime/program/run/run.h"
 
 enum { ENGINE_PAGE = HPC_ENGINE_PAGE };
@@ -40,13 +41,25 @@ typedef struct engine_batch {
     int32_t *start;              /* [sequences + 1] */
     int32_t *len, *page;         /* [sequences], [sequences, sequence_pages] */
     int32_t *output;             /* [outputs]: tokens whose logits are computed */
+    /* [outputs]: how the device draws a token from the row; NULL: it draws none. */
+    hpc_sample_how *how;
+    bool *reads; /* [outputs]: the host needs the row, also if the device draws */
     int64_t token_n, sequence_n, output_n;
-    float *logits; /* [outputs, vocab]: the result */
+    /* Results: [outputs, vocab], rows that the host needs, or all if the device draws none; and
+     * [outputs]: tokens, -1 if none can be drawn, and their log-probabilities. */
+    float *logits;
+    int32_t *drawn;
+    float *logprob;
 } engine_batch;
 
 int engine_batch_create(engine_batch *b, const engine_model *m);
 void engine_batch_free(engine_batch *b, const engine_model *m);
 int engine_model_run(engine_model *m, engine_batch *b);
+/* Reads a row of logits of the last run. */
+int engine_model_read(engine_model *m, engine_batch *b, int64_t row);
+
+/* The sampling of one token, without what needs earlier tokens: the repetition penalty. */
+hpc_sample_how sample_how(const hpc_sampling *s, uint32_t sample, uint32_t position);
 
 typedef struct running {
     hpc_request r;

@@ -1,22 +1,18 @@
 /*
- * sample.c: sampling from logits. Logits become weights relative to the largest. A heap yields the
- * candidates, most probable first, and a random number selects one.
+ * sample.c: sampling from logits: what may be chosen, and the penalty of earlier tokens. The cuts
+ * and the choice are those of device/kernel/sample.h, which devices use as well.
  */
 #include "infer/engine/sample.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct candidate {
-    float weight; /* e to its logit less the largest, over the temperature */
-    int32_t token;
-} candidate;
+#include "infer/engine/priv.h"
 
 struct hpc_sampler {
     int64_t vocab;
     float *logit;    /* as damped; -infinity: left out */
-    candidate *heap; /* all that are in */
-    candidate *kept; /* those that came off it */
+    void *workspace; /* hpc_sample_bytes */
     uint8_t *seen;   /* by token: has been damped */
 };
 
@@ -69,16 +65,15 @@ int hpc_sampler_create(hpc_sampler **out, int64_t vocab)
     hpc_sampler *s;
 
     *out = NULL;
-    if (vocab <= 0 || vocab > INT32_MAX)
+    if (vocab <= 0 || vocab > HPC_SAMPLE_VOCAB)
         return hpc_fail(HPC_E_ARG, "a vocabulary of %lld tokens", (long long)vocab);
     s = hpc_alloc(1, sizeof *s);
     if (!s) return HPC_E_NOMEM;
     s->vocab = vocab;
     s->logit = hpc_alloc(n, sizeof *s->logit);
-    s->heap = hpc_alloc(n, sizeof *s->heap);
-    s->kept = hpc_alloc(n, sizeof *s->kept);
+    s->workspace = hpc_alloc(hpc_sample_bytes(vocab), 1);
     s->seen = hpc_alloc(n, sizeof *s->seen);
-    if (!s->logit || !s->heap || !s->kept || !s->seen) {
+    if (!s->logit || !s->workspace || !s->seen) {
         hpc_sampler_free(s);
         return HPC_E_NOMEM;
     }
@@ -90,8 +85,7 @@ void hpc_sampler_free(hpc_sampler *s)
 {
     if (!s) return;
     hpc_free(s->logit);
-    hpc_free(s->heap);
-    hpc_free(s->kept);
+    hpc_free(s->workspace);
     hpc_free(s->seen);
     hpc_free(s);
 }
@@ -157,103 +151,26 @@ static int32_t likeliest(const float *x, int64_t n)
     return (int32_t)best;
 }
 
-/* ---- a heap of candidates: the likeliest on top, the lower number among equals ----------------
- */
-
-static bool before(candidate a, candidate b)
-{
-    return a.weight > b.weight || (a.weight == b.weight && a.token < b.token);
-}
-
-static void sink(candidate *heap, int64_t n, int64_t at)
-{
-    candidate x = heap[at];
-
-    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && before(heap[child + 1], heap[child])) child++;
-        if (!before(heap[child], x)) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = x;
-}
-
-static candidate take(candidate *heap, int64_t *n)
-{
-    candidate top = heap[0];
-
-    heap[0] = heap[--*n];
-    if (*n > 0) sink(heap, *n, 0);
-    return top;
-}
-
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* Weights of all that are in, by number; their sum. */
-static double weigh(hpc_sampler *s, const hpc_sampling *how, int64_t *n)
-{
-    double sum = 0, top = (double)s->logit[likeliest(s->logit, s->vocab)];
-
-    *n = 0;
-    for (int64_t t = 0; t < s->vocab; t++) {
-        if (s->logit[t] == -INFINITY) continue;
-        float weight = expf((float)(((double)s->logit[t] - top) / how->temperature));
-        sum += (double)weight;
-        s->heap[(*n)++] = (candidate){weight, (int32_t)t};
-    }
-    return sum;
-}
-
-/* Those with at least min_p, by number: nothing has to be sorted for that. */
-static int64_t keep_probable(hpc_sampler *s, const hpc_sampling *how, int64_t n)
-{
-    int64_t kept = 0;
-
-    for (int64_t k = 0; k < n; k++)
-        if ((double)s->heap[k].weight >= how->min_p) s->kept[kept++] = s->heap[k];
-    return kept;
-}
-
-/* The likeliest come off the heap until what was asked for is kept; how many. */
-static int64_t keep_likeliest(hpc_sampler *s, const hpc_sampling *how, int64_t n, double sum)
-{
-    int64_t most = how->top_k > 0 && how->top_k < n ? how->top_k : n, off = 0;
-    double reached = 0;
-
-    for (int64_t at = n / 2 - 1; at >= 0; at--) sink(s->heap, n, at);
-    if (most < n) { /* top_p is of what top_k left */
-        for (sum = 0; off < most; off++) {
-            s->kept[off] = take(s->heap, &n);
-            sum += (double)s->kept[off].weight;
-        }
-    }
-    for (int64_t k = 0; k < most; k++) {
-        if (k >= off) s->kept[k] = take(s->heap, &n);
-        bool enough = how->top_p < 1 && reached >= how->top_p * sum;
-        if (k > 0 && (enough || (double)s->kept[k].weight < how->min_p)) return k;
-        reached += (double)s->kept[k].weight;
-    }
-    return most;
-}
-
-static int32_t draw(const candidate *kept, int64_t n, double uniform)
-{
-    double sum = 0, passed = 0;
-
-    for (int64_t k = 0; k < n; k++) sum += (double)kept[k].weight;
-    for (int64_t k = 0; k + 1 < n; k++) {
-        passed += (double)kept[k].weight;
-        if (uniform * sum < passed) return kept[k].token;
-    }
-    return kept[n - 1].token;
-}
-
 /* In [0, 1), of 53 bits: those of 24 would never reach what is rarer than that. */
-static double number_of(const hpc_sampling *how, const hpc_choice *c)
+static double number_of(const hpc_sampling *s, uint32_t sample, uint32_t position)
 {
-    uint64_t high = hpc_random_bits(how->seed, c->sample, c->position, 0);
-    uint64_t low = hpc_random_bits(how->seed, c->sample, c->position, 1);
+    uint64_t high = hpc_random_bits(s->seed, sample, position, 0);
+    uint64_t low = hpc_random_bits(s->seed, sample, position, 1);
 
     return (double)((high << 32 | low) >> 11) * 0x1p-53;
+}
+
+hpc_sample_how sample_how(const hpc_sampling *s, uint32_t sample, uint32_t position)
+{
+    const double inverse = s->temperature > 0 ? 1 / s->temperature : 0;
+
+    return (hpc_sample_how){.inverse = isinf(inverse) ? 0 : inverse,
+                            .top_p = s->top_p,
+                            .least = log(s->min_p),
+                            .uniform = number_of(s, sample, position),
+                            .top_k = s->top_k};
 }
 
 /* log softmax of the logits as they came. */
@@ -269,18 +186,12 @@ int hpc_sampler_draw(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *
                      int32_t *token, float *logprob)
 {
     int rc = read_logits(s, from);
-    int64_t n;
 
     if (rc < 0) return rc;
     damp(s, how, from);
-    if (how->temperature == 0 || how->top_k == 1) {
-        *token = likeliest(s->logit, s->vocab);
-    } else {
-        double sum = weigh(s, how, &n);
-        bool sorts = how->top_k > 0 || how->top_p < 1;
-        n = sorts ? keep_likeliest(s, how, n, sum) : keep_probable(s, how, n);
-        *token = draw(s->kept, n, number_of(how, from));
-    }
+    const hpc_sample_how draws = sample_how(how, from->sample, from->position);
+    *token = hpc_sample_row(&draws, s->logit, s->vocab, s->workspace);
+    if (*token < 0) return hpc_fail(HPC_E_STATE, "no token is left to sample from");
     if (logprob) *logprob = logprob_of(from, s->vocab, *token);
     return HPC_OK;
 }

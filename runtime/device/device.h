@@ -153,6 +153,7 @@ typedef struct hpc_device_info {
     size_t memory_bytes;   /* of the device in all; 0: unknown */
     hpc_dtype activations; /* type of the activations of inference */
     bool graphs;           /* commands of repeated runs are recorded once and replayed */
+    size_t to_host_bytes;  /* copied to the host so far */
 } hpc_device_info;
 
 /* How a backend stores a weight of inference. */

@@ -165,6 +165,7 @@ int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size
                     hpc_direction way)
 {
     if (bytes == 0) return 0;
+    if (way == HPC_TO_HOST) d->info.to_host_bytes += bytes;
     return d->backend->copy(d, q, dst, src, bytes, way);
 }
 

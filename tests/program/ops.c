@@ -459,6 +459,28 @@ static void route_rules(void **s)
     refuses(p, HPC_E_ARG, "groups is 0 and cap 5; both must be at least 1");
 }
 
+static void sample_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value logprob, n = SCALAR(p, HPC_I32), few = ragged(p, REAL(p, 6, 40), 0, n);
+    hpc_type how = hpc_type_of(HPC_I64, 2, (int64_t[]){6, HPC_SAMPLE_WORDS});
+    hpc_value records = hpc_program_input(p, "how", hpc_type_ragged(how, 0, n));
+    makes(p, hpc_sample_tokens(p, &logprob, few, records), "i32[%0<=6]");
+    makes(p, logprob, "f32[%0<=6]");
+    hpc_sample_tokens(p, NULL, REAL(p, 6, 40), records);
+    refuses(p, HPC_E_SHAPE,
+            "logits is f32[6,40] and how is i64[%0<=6,5]: each row needs a record of 5 words");
+    p = begin();
+    records = hpc_program_input(p, "how", how);
+    hpc_sample_tokens(p, NULL, BF16(p, 6, 40), records);
+    refuses(p, HPC_E_SHAPE, "logits is bf16[6,40]: expected rows of whole vocabularies in f32");
+    p = begin();
+    records = hpc_program_input(p, "how", how);
+    hpc_sample_tokens(p, NULL, REAL(p, 6, HPC_SAMPLE_VOCAB + 1), records);
+    refuses(p, HPC_E_SHAPE, "logits is f32[6,2097153]: a vocabulary has at most 2097152 tokens");
+}
+
 static void reduce_rules(void **s)
 {
     (void)s;
@@ -587,6 +609,7 @@ int main(void)
         cmocka_unit_test(gather_rules),
         cmocka_unit_test(scatter_rules),
         cmocka_unit_test(route_rules),
+        cmocka_unit_test(sample_rules),
         cmocka_unit_test(reduce_rules),
         cmocka_unit_test(update_rules),
         cmocka_unit_test(view_rules),

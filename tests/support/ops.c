@@ -133,6 +133,7 @@ static const struct {
     {&hpc_op_pick, "pick"},
     {&hpc_op_spread, "pick"},
     {&hpc_op_reduce, "reduce"},
+    {&hpc_op_sample, "sample"},
     {&hpc_op_sgd, "update"},
     {&hpc_op_adamw, "update"},
     {&hpc_op_adam, "update"},

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { HPC_CUDA_VERSION = 3, HPC_CUDA_TEXT = 256 };
+enum { HPC_CUDA_VERSION = 4, HPC_CUDA_TEXT = 256 };
 typedef enum hpc_cuda_failure {
     HPC_CUDA_FAILED = 1,
     HPC_CUDA_NO_MEMORY, /* of the device */
@@ -44,6 +44,7 @@ typedef struct hpc_cuda_launchers {
     hpc_cuda_launcher *act, *act_grad, *glu, *glu_grad, *binary, *scale, *copy, *fill, *dropout,
         *soft;
     hpc_cuda_launcher *norm, *norm_grad, *rope, *gather, *scatter, *route, *pick, *spread, *reduce;
+    hpc_cuda_launcher *sample;
     hpc_cuda_launcher *sgd, *adamw, *adam, *apply, *below, *combine, *map, *tile, *bundle;
     hpc_cuda_launcher *adam_add, *adam_step;
     hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;

@@ -299,6 +299,22 @@ static int reduce(hpc_plan *p, int workers, const hpc_reduce_args *a)
     return HPC_OK;
 }
 
+static int sample_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->sample, args);
+}
+
+static int sample(hpc_plan *p, int workers, const hpc_sample_args *a)
+{
+    (void)workers;
+    return accept(p, sample_run, "sample_cuda",
+                  (operand[]){{&a->token, "token", INDEX},
+                              {&a->logprob, "logprob", F32},
+                              {&a->logits, "logits", F32},
+                              {&a->how, "how", 1 << HPC_I64},
+                              {0}});
+}
+
 /* ---- products
  * --------------------------------------------------------------------------------------- */
 
@@ -525,6 +541,7 @@ const hpc_kernels hpc_cuda_kernels = {
     .pick = pick,
     .spread = spread,
     .reduce = reduce,
+    .sample = sample,
     .sgd = cuda_sgd,
     .adamw = cuda_adamw,
     .adam = cuda_adam,

@@ -70,6 +70,10 @@ class simt {
     {
         return __shfl_xor_sync(0xffffffffu, v, mask);
     }
+    SIMT_DEVICE uint64_t shuffle_xor(uint64_t v, int mask) const
+    {
+        return __shfl_xor_sync(0xffffffffu, v, mask);
+    }
     SIMT_DEVICE int shuffle_xor(int v, int mask) const
     {
         return __shfl_xor_sync(0xffffffffu, v, mask);

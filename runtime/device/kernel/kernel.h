@@ -1,7 +1,7 @@
 /*
  * kernel.h: interface of kernels: the arguments of every op (those of optimizers are in update.h,
- * of indexed rows in part.h, of graphs in graph.h, of experts in expert.h) and the typed table of
- * selectors. The entries of a backend are in backend.h.
+ * of indexed rows in part.h, of graphs in graph.h, of experts in expert.h, of sampling in sample.h)
+ * and the typed table of selectors. The entries of a backend are in backend.h.
  *
  * To add a kernel, write a selector that accepts the arguments it supports, and enter it in the
  * table.
@@ -25,6 +25,7 @@
 #include "runtime/device/kernel/fault.h"
 #include "runtime/device/kernel/graph.h"
 #include "runtime/device/kernel/part.h"
+#include "runtime/device/kernel/sample.h"
 #include "runtime/device/kernel/update.h"
 
 #ifdef __cplusplus
@@ -215,6 +216,7 @@ typedef struct hpc_kernels {
     int (*pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
     int (*spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
+    int (*sample)(hpc_plan *p, int workers, const hpc_sample_args *a);
     int (*sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
     int (*adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
     int (*adam)(hpc_plan *p, int workers, const hpc_adam_args *a);

@@ -108,6 +108,8 @@ int hpc_ref_pick(hpc_plan *p, int workers, const hpc_pick_args *a);
 int hpc_ref_spread(hpc_plan *p, int workers, const hpc_spread_args *a);
 /* reduce.c */
 int hpc_ref_reduce(hpc_plan *p, int workers, const hpc_reduce_args *a);
+/* sample.c */
+int hpc_ref_sample(hpc_plan *p, int workers, const hpc_sample_args *a);
 /* update.c */
 int hpc_ref_sgd(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int hpc_ref_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a);

@@ -46,6 +46,7 @@ const hpc_kernels hpc_ref_kernels = {
     .pick = hpc_ref_pick,
     .spread = hpc_ref_spread,
     .reduce = hpc_ref_reduce,
+    .sample = hpc_ref_sample,
     .sgd = hpc_ref_sgd,
     .adamw = hpc_ref_adamw,
     .adam = hpc_ref_adam,

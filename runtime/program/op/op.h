@@ -94,7 +94,7 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_adam, hpc_op_adam_add, hpc_op_adam_step, hpc_op_apply, hpc_op_combine, hpc_op_map,
     hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather,
     hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv,
-    hpc_op_exchange_plan, hpc_op_exchange, hpc_op_admit;
+    hpc_op_exchange_plan, hpc_op_exchange, hpc_op_admit, hpc_op_sample;
 extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
     hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 
@@ -183,6 +183,8 @@ hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
 hpc_value hpc_scatter_to(hpc_program *p, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_scatter_own(hpc_program *p, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
+/* A token from each row of logits, and its log-probability; how: records of hpc_sample_how. */
+hpc_value hpc_sample_tokens(hpc_program *p, hpc_value *logprob, hpc_value logits, hpc_value how);
 /* Operands and results of a gate; bias, anneal, step and base may be HPC_NONE. wants_prob: also
  * prob and lse, for auxiliary losses. attr.scale 0 means 1. Returns the weights. */
 typedef struct hpc_gate_io {

@@ -41,6 +41,7 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_pick,
     &hpc_op_spread,
     &hpc_op_reduce,
+    &hpc_op_sample,
     &hpc_op_sgd,
     &hpc_op_adamw,
     &hpc_op_adam,

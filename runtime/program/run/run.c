@@ -153,8 +153,8 @@ out:
     return rc;
 }
 
-/* The first `bytes` of a value. */
-static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
+/* Bytes at, at + 1, ... of a value. */
+static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t at, size_t bytes)
 {
     int rc = HPC_OK;
     hpc_value root = hpc_value_root(e->p, v);
@@ -164,8 +164,8 @@ static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     if (e->p->value[root].absent)
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, root));
     TRY(hpc_transfers_flush(e));
-    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
-                        HPC_TO_HOST));
+    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, (uint8_t *)hpc_exec_data(e, slot, v) + at,
+                        bytes, HPC_TO_HOST));
 out:
     return rc;
 }
@@ -173,7 +173,22 @@ out:
 int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
 {
     int rc = check_value(e, slot, v, bytes);
-    return rc < 0 ? rc : fetch(e, slot, v, data, bytes);
+    return rc < 0 ? rc : fetch(e, slot, v, data, 0, bytes);
+}
+
+int hpc_exec_fetch_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t first, int64_t rows)
+{
+    int rc = HPC_OK;
+    TRY(check_place(e, slot, v));
+    const hpc_type *t = &e->p->value[v].type;
+    char text[128];
+    if (t->rank < 1 || t->pack != HPC_PLAIN || first < 0 || rows < 0 || first + rows > t->extent[0])
+        TRY(hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, which does not have %lld rows", v,
+                     value_name(e, v), hpc_type_text(text, t), (long long)(first + rows)));
+    const size_t row = hpc_type_bytes(t) / (size_t)t->extent[0];
+    if (rows > 0) TRY(fetch(e, slot, v, data, row * (size_t)first, row * (size_t)rows));
+out:
+    return rc;
 }
 
 int hpc_exec_snapshot_begin(hpc_exec *e)
@@ -219,14 +234,7 @@ out:
 int hpc_exec_read_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t rows)
 {
     int rc = HPC_OK;
-    TRY(check_place(e, slot, v));
-    const hpc_type *t = &e->p->value[v].type;
-    char text[128];
-    if (t->rank < 1 || t->pack != HPC_PLAIN || rows < 0 || rows > t->extent[0])
-        TRY(hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, which does not have %lld rows", v,
-                     value_name(e, v), hpc_type_text(text, t), (long long)rows));
-    if (rows > 0)
-        TRY(fetch(e, slot, v, data, hpc_type_bytes(t) / (size_t)t->extent[0] * (size_t)rows));
+    TRY(hpc_exec_fetch_rows(e, slot, v, data, 0, rows));
     TRY(hpc_exec_fence(e));
 out:
     return rc;

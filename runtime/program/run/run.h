@@ -61,8 +61,10 @@ int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
 int hpc_exec_write_part(hpc_exec *e, int slot, hpc_value v, size_t at, const void *data,
                         size_t bytes);
 int hpc_exec_read_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t rows);
-/* A read without a fence: `data` is valid after the next one. */
+/* Reads without a fence: `data` is valid after the next one. */
 int hpc_exec_fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
+int hpc_exec_fetch_rows(hpc_exec *e, int slot, hpc_value v, void *data, int64_t first,
+                        int64_t rows);
 /* Reads state while later runs compute: begin, then fetch each value through the copy queue, in the
  * order after all runs so far. `data` is valid after the next fence; of hpc_device_host_alloc, it
  * does not hold up the calling thread. Call `end` before a run that writes one of these values: it

@@ -222,6 +222,7 @@ int HPC_WIDTH(cpu_dispatch)(hpc_plan *p, int workers, const hpc_dispatch_args *a
 int HPC_ISA(cpu_grouped)(hpc_plan *p, int workers, const hpc_grouped_args *g);
 int HPC_WIDTH(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
 int HPC_WIDTH(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
+int HPC_WIDTH(cpu_sample)(hpc_plan *p, int workers, const hpc_sample_args *a);
 int HPC_WIDTH(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
 int HPC_WIDTH(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int HPC_WIDTH(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);

@@ -36,6 +36,7 @@ const hpc_kernels HPC_ISA(hpc_cpu_kernels) = {
     .pick = HPC_WIDTH(cpu_pick),
     .spread = HPC_WIDTH(cpu_spread),
     .reduce = HPC_WIDTH(cpu_reduce),
+    .sample = HPC_WIDTH(cpu_sample),
     .sgd = HPC_WIDTH(cpu_sgd),
     .adamw = HPC_WIDTH(cpu_adamw),
     .adam = HPC_WIDTH(cpu_adam),
