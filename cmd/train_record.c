@@ -113,6 +113,7 @@ static bool is_fixed(const char *name)
         "threshold",
         "hard-from",
         "noisy-weights",
+        "diversify",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;

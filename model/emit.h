@@ -30,6 +30,7 @@ typedef struct hpc_expert_emission {
     /* > 0: rows go to the ranks along the expert axis that own their experts, and so many ranks
      * along row have other rows each (1, or with `sequence` all of them). 0: experts are here. */
     int64_t row_ranks;
+    bool spread; /* ranks have other tokens each: a capacity is counted over all of them */
 } hpc_expert_emission;
 
 /* Inputs and outputs of the program: T tokens in at most S sequences. */

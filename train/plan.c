@@ -81,10 +81,6 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
                         "%lld stages in all",
                         ranks, pipe.chunks, pipe.chunks > 1 ? "s" : "", (long long)c->layers,
                         (long long)(c->layers < HPC_STAGES ? c->layers : HPC_STAGES));
-    if (c->experts > 0)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "pipe=%d: stages do not add up what experts count in all blocks yet",
-                        ranks);
     if (c->adapter.token_n > 0)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "pipe=%d: adapters with trained tokens change a table that the first and "

@@ -57,6 +57,10 @@ typedef struct hpc_trainer_options {
     const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
                              the trainer makes a plan from these */
     hpc_anneal_config anneal;   /* with step.model.experts.gating HPC_GATING_ANNEAL */
+    const hpc_model_config *single; /* borrowed while it opens: the configuration of `init`, of
+                                   whose MLP or only expert all experts start as copies; NULL: that
+                                   of `model` */
+    double zeros;               /* with `single`: share of a copy's elements that start as 0 */
     const hpc_buf *products;    /* borrowed: text of hpc_trainer_products, for the same algorithms;
                                    NULL or empty: none */
     hpc_trainer_offload offload;
@@ -123,6 +127,7 @@ typedef struct hpc_trainer_result {
     double exposed;  /* seconds of communication that computation did not hide (hpc_exec_exposed) */
     double active;   /* experts per token, the mean of layers that have any; 0: none has */
     double dropped;  /* choices of experts that found no capacity, over all layers */
+    double flops;    /* by formula, with the experts that tokens reached */
 } hpc_trainer_result;
 /* The `accumulate` batches of a step, to be filled by the caller or by hpc_trainer_load. */
 hpc_batch **hpc_trainer_batches(const hpc_trainer *t);

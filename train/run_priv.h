@@ -151,8 +151,9 @@ int64_t trainer_times(const hpc_trainer *t, int segment);
 /* trace.c: event capacity for `steps` steps, and a common start time for all ranks. */
 int64_t trainer_events(const hpc_trainer *t, int64_t steps);
 int trainer_begin(hpc_trainer *t);
-/* Sums *x over the ranks that split the rows. */
-int trainer_sum(double *x, const hpc_trainer *t);
+/* Sums n numbers, at most TRAINER_SUMS, over the ranks that split the rows. */
+enum { TRAINER_SUMS = 3 };
+int trainer_sum(double *x, int n, const hpc_trainer *t);
 
 /* Coordinate on the pipe axis. */
 static inline int trainer_stage(const hpc_trainer *t)

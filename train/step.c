@@ -266,6 +266,15 @@ static hpc_value weights_of(hpc_program *p, const char *name, hpc_value loss)
     return hpc_program_input(p, name, t);
 }
 
+/* Do ranks have other tokens each? */
+static bool has_parts(const hpc_parallel *q)
+{
+    static const hpc_axis axes[] = {HPC_AXIS_DATA, HPC_AXIS_DEPTH, HPC_AXIS_EXPERT};
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
+        if (q->grid.extent[axes[k]] > 1) return true;
+    return q->sequence && q->grid.extent[HPC_AXIS_ROW] > 1;
+}
+
 /* Emits the model for all rows, or twice for half of the rows. */
 static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                       const hpc_step_options *s)
@@ -279,6 +288,7 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
     if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
         e.experts.row_ranks = s->parallel->grid.extent[HPC_AXIS_ROW];
+    e.experts.spread = s->parallel && has_parts(s->parallel);
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));

@@ -257,7 +257,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     t->o = *o;
     t->dry = dry;
     if (o->plan) TRY(take_plan(t, o->plan));
-    if (o->init) TRY(hpc_weights_open(&t->base, o->init, &t->o.model));
+    if (o->init) TRY(hpc_weights_open(&t->base, o->init, o->single ? o->single : &t->o.model));
     TRY(set_rows(t));
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
@@ -291,6 +291,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!dry) TRY(trainer_begin(t));
     hpc_weights_close(t->base);
     t->base = NULL;
+    t->o.single = NULL;
     *out = t;
     t = NULL;
 out:
