@@ -2,6 +2,7 @@
  * offload.c: training with moments and masters in a mapped file has the bits of training in memory,
  * on one rank and on grids; the bytes of memory and of transfers are those of the closed form.
  */
+/* tsan: left out, train/ranks starts the same threads. */
 #include "tests/train/pipe.h"
 #include "train/plan.h"
 
