@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-/* A step without state to offload, or a device that cannot, stays as it is. */
+/* Where the step has no state to offload, or the device cannot, the policy remains AUTO. */
 static int offload(double *bytes, hpc_trainer_options *o, double budget)
 {
     o->offload.policy = HPC_OFFLOAD_OPTIMIZER;
@@ -77,13 +77,13 @@ int hpc_trainer_fit(hpc_trainer_options *o, double budget)
     TRY(recompute(&bytes, o, budget));
     if (bytes > budget && o->offload.policy == HPC_OFFLOAD_AUTO) TRY(offload(&bytes, o, budget));
     if (bytes > budget)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s needs %.3g GiB with every block recomputed%s, memory allows %.3g: use fewer "
-                     "rows, a shorter length%s or a smaller model",
-                     o->grid ? "a rank" : "the run", bytes / 0x1p30,
-                     o->offload.policy == HPC_OFFLOAD_OPTIMIZER ? " and optimizer state offloaded"
-                                                                : "",
-                     budget / 0x1p30, o->grid ? ", more ranks" : ""));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "%s needs %.3g GiB with every block recomputed%s, memory allows %.3g: use fewer "
+            "rows, a shorter length%s or a smaller model",
+            o->grid ? "a rank" : "the run", bytes / 0x1p30,
+            o->offload.policy == HPC_OFFLOAD_OPTIMIZER ? " and optimizer state offloaded" : "",
+            budget / 0x1p30, o->grid ? ", more ranks" : ""));
 out:
     return rc;
 }

@@ -6,9 +6,10 @@
 
 enum { DEFAULT_BUCKET = 1 << 20 };
 
-const char *const hpc_offload_names[] = {
-    [HPC_OFFLOAD_AUTO] = "auto", [HPC_OFFLOAD_NONE] = "none", [HPC_OFFLOAD_OPTIMIZER] = "optimizer",
-    NULL};
+const char *const hpc_offload_names[] = {[HPC_OFFLOAD_AUTO] = "auto",
+                                         [HPC_OFFLOAD_NONE] = "none",
+                                         [HPC_OFFLOAD_OPTIMIZER] = "optimizer",
+                                         NULL};
 
 int hpc_step_offload(hpc_offload_options *o, const hpc_step *io, hpc_program *p)
 {

@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /* ---- a trainer ---------------------------------------------------------------------------- */
-/* Optimizer state that only element-wise updates use (moments, masters) in a mapped file, a nameless
- * one for each rank. AUTO: only if hpc_trainer_fit finds no other way. */
+/* Optimizer state that only element-wise updates use (moments, masters) in a mapped file, a
+ * nameless one for each rank. AUTO: only if hpc_trainer_fit finds no other way. */
 typedef enum hpc_offload_policy {
     HPC_OFFLOAD_AUTO,
     HPC_OFFLOAD_NONE,
@@ -84,8 +84,8 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
 void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
 /* Sets step.recompute and step.recompute_blocks to the least recomputation with which every rank
- * fits in `budget` bytes; if recomputing every block does not suffice, also offload.policy, unless
- * that is NONE. All ranks get the same result; HPC_E_ARG on all of them: nothing suffices. */
+ * fits in `budget` bytes. Where recomputing every block does not suffice, AUTO becomes OPTIMIZER in
+ * offload.policy. All ranks get the same result; HPC_E_ARG on all of them: nothing suffices. */
 int hpc_trainer_fit(hpc_trainer_options *o, double budget);
 /* Estimates the seconds of a step without refresh, and of a refresh. An instruction takes the
  * longer of its compute time, at the rate of its operand type, and its memory time. */

@@ -206,8 +206,8 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
     bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
-    bool alone = s->adama && m->head >= 0 && p->value[m->head].trainable &&
-                 (m->head != m->table || piped);
+    bool alone =
+        s->adama && m->head >= 0 && p->value[m->head].trainable && (m->head != m->table || piped);
     if (alone) dhead = HPC_NEW_WIDE; /* the head's only gradient, or sent to the first stage */
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
         p, &dhidden, rows || alone ? &dhead : NULL, m->hidden, m->head, counted, weight,

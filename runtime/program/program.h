@@ -268,8 +268,9 @@ typedef struct hpc_placement {
     size_t bytes[HPC_SPACE_N];  /* of each arena */
     size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
-/* State that is outside gets no place, nor does state with memory elsewhere[value]; this may be NULL.
- * workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`. */
+/* State that is outside gets no place, nor does state with memory elsewhere[value]; this may be
+ * NULL. workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`.
+ */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 

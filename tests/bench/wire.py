@@ -94,6 +94,21 @@ def stage_of(torch, o, index, ranks):
     return nn.Sequential(*blocks)
 
 
+def wait_for_all(dist, schedules):
+    """1F1B of PyTorch 2.6 waits for the last of several messages alone, and over gloo never ends."""
+
+    class Messages:
+        def __init__(self, work):
+            self.work = work
+
+        def wait(self):
+            for w in self.work:
+                w.wait()
+
+    if hasattr(schedules, "_batch_p2p"):
+        schedules._batch_p2p = lambda ops, desc=None: Messages(dist.batch_isend_irecv(ops)) if ops else None
+
+
 def torch_rank(o):
     import torch
     import torch.distributed as dist
@@ -110,7 +125,9 @@ def torch_rank(o):
         return torch.nn.functional.cross_entropy(logits.reshape(-1, o.vocab), y.reshape(-1))
 
     if o.ranks > 1:
-        from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+        from torch.distributed.pipelining import PipelineStage, Schedule1F1B, schedules
+
+        wait_for_all(dist, schedules)
 
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"
         dist.init_process_group("gloo", init_method="file://" + o.store, rank=o.torch_rank, world_size=o.ranks)

@@ -429,15 +429,15 @@ static void rejects_arrival_where_messages_match_by_start(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu),
-                                       cmocka_unit_test(on_mock),
-                                       cmocka_unit_test(in_streams),
-                                       cmocka_unit_test(transfers_without_order_are_found),
-                                       cmocka_unit_test(peers_exchange),
-                                       cmocka_unit_test(a_failing_rank_ends_all),
-                                       cmocka_unit_test(stages_agree_on_their_links),
-                                       cmocka_unit_test(a_failing_schedule_ends_all),
-                                       cmocka_unit_test(
-                                           rejects_arrival_where_messages_match_by_start)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_cpu),
+        cmocka_unit_test(on_mock),
+        cmocka_unit_test(in_streams),
+        cmocka_unit_test(transfers_without_order_are_found),
+        cmocka_unit_test(peers_exchange),
+        cmocka_unit_test(a_failing_rank_ends_all),
+        cmocka_unit_test(stages_agree_on_their_links),
+        cmocka_unit_test(a_failing_schedule_ends_all),
+        cmocka_unit_test(rejects_arrival_where_messages_match_by_start)};
     return cmocka_run_group_tests_name("program/collectives", tests, NULL, NULL);
 }

@@ -194,11 +194,12 @@ static void rejects_what_is_not_element_by_element(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(file_has_the_bits_of_memory),
-                                       cmocka_unit_test(memory_is_that_of_the_buffers),
-                                       cmocka_unit_test(chooses_state_of_element_wise_updates_alone),
-                                       cmocka_unit_test(outside_state_needs_lent_memory),
-                                       cmocka_unit_test(rejects_what_is_not_element_by_element)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file_has_the_bits_of_memory),
+        cmocka_unit_test(memory_is_that_of_the_buffers),
+        cmocka_unit_test(chooses_state_of_element_wise_updates_alone),
+        cmocka_unit_test(outside_state_needs_lent_memory),
+        cmocka_unit_test(rejects_what_is_not_element_by_element)};
     return cmocka_run_group_tests_name("program/offload", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }

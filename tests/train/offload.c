@@ -2,6 +2,7 @@
  * offload.c: training with moments and masters in a mapped file has the bits of training in memory,
  * on one rank and on grids; the bytes of memory and of transfers are those of the closed form.
  */
+/* tsan: left out, train/ranks starts the same threads. */
 #include "tests/train/pipe.h"
 #include "train/plan.h"
 
@@ -13,8 +14,8 @@ static job *offloaded(const job *from, const hpc_test_folder *f)
     job *j = hpc_alloc(1, sizeof *j);
     assert_non_null(j);
     *j = *from;
-    j->o.offload = (hpc_trainer_offload){
-        .policy = HPC_OFFLOAD_OPTIMIZER, .bucket = BUCKET, .folder = f->root};
+    j->o.offload =
+        (hpc_trainer_offload){.policy = HPC_OFFLOAD_OPTIMIZER, .bucket = BUCKET, .folder = f->root};
     return j;
 }
 
@@ -255,15 +256,14 @@ static void rejects_what_cannot_be_offloaded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank_has_the_bits_of_memory),
-        cmocka_unit_test(grids_have_the_bits_of_memory),
-        cmocka_unit_test(checkpoints_move_between_file_and_memory),
-        cmocka_unit_test(bytes_are_those_of_the_closed_form),
-        cmocka_unit_test(budget_offloads_after_recomputation),
-        cmocka_unit_test(overflow_on_one_rank_writes_no_bucket),
-        cmocka_unit_test(plan_records_the_bucket),
-        cmocka_unit_test(rejects_what_cannot_be_offloaded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_rank_has_the_bits_of_memory),
+                                       cmocka_unit_test(grids_have_the_bits_of_memory),
+                                       cmocka_unit_test(checkpoints_move_between_file_and_memory),
+                                       cmocka_unit_test(bytes_are_those_of_the_closed_form),
+                                       cmocka_unit_test(budget_offloads_after_recomputation),
+                                       cmocka_unit_test(overflow_on_one_rank_writes_no_bucket),
+                                       cmocka_unit_test(plan_records_the_bucket),
+                                       cmocka_unit_test(rejects_what_cannot_be_offloaded)};
     return cmocka_run_group_tests_name("train/offload", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }
