@@ -9,7 +9,7 @@
 
 #include "eval/code_priv.h"
 
-void code_set_release(code_set *s)
+static void code_set_release(code_set *s)
 {
     for (int64_t k = 0; k < s->n; k++) hpc_code_graph_release(&s->item[k].graph);
     hpc_free(s->item);
@@ -101,7 +101,7 @@ out:
     return rc;
 }
 
-int code_set_read(code_set *s, const char *path)
+static int code_set_read(code_set *s, const char *path)
 {
     hpc_buf text = {0};
     int64_t number = 0;

@@ -17,8 +17,6 @@ typedef struct code_set {
     hpc_map *groups;
     hpc_tokens t; /* scratch */
 } code_set;
-int code_set_read(code_set *s, const char *path);
-void code_set_release(code_set *s);
 
 /* code_area.c. HPC_E_ARG: no group of the tested samples has both labels. */
 int code_check_groups(const code_set *s);

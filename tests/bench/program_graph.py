@@ -5,7 +5,7 @@
       loops of `corpus loops` that an expert annotated (label 1) or left without a directive in a file that uses
       OpenMP (label 0). Those of the repositories of --test are fold 0, with the score `likely` of `pragma --rank`
       from `tests/pragma/calibrate.py collect`; those of all others are for training, at most N of each label and
-      repository. Test loops without a score are left out.
+      repository, and nothing of corpus/held-out.txt. Test loops without a score are left out.
   changes --examples FILE.csv --clones DIR --question changed|slower [--folds N] [--same N] --out FILE.jsonl
       functions before and after measured commits of perf train's examples, for each commit the pair with most
       changed lines. changed: slower and faster (1) against same (0), at most N of these for each other one;
@@ -14,13 +14,27 @@
 
 Nothing is downloaded.
 """
-import argparse, collections, csv, difflib, glob, json, math, os, random, re, sqlite3, subprocess, sys
+import argparse, collections, csv, difflib, fnmatch, glob, json, math, os, random, re, sqlite3, subprocess, sys
 
 C_FILES = (".c", ".h", ".cc", ".cpp", ".hpp", ".cxx")
 
 
+def held_out():
+    """Repositories and patterns of paths that no one may train on."""
+    names, paths = set(), []
+    here = os.path.dirname(os.path.abspath(__file__))
+    for line in open(os.path.join(here, "../../corpus/held-out.txt")):
+        kind, _, rest = line.strip().partition(":")
+        if kind == "path":
+            paths.append(rest.lower())
+        elif kind and not kind.startswith("#") and not rest:
+            names.add(kind)
+    return names, paths
+
+
 def loops(a):
     tests = set(a.test.split(","))
+    names, paths = held_out()
     score = {}
     for line in open(a.scores):
         x = json.loads(line)
@@ -30,6 +44,9 @@ def loops(a):
     for row in sqlite3.connect(a.loops).execute(
             "SELECT repository, path, line, kind, language, begin, end FROM loops WHERE language IN ('c', 'c++') AND kind IN"
             " ('annotated', 'presumed-negative') ORDER BY repository, path, line"):
+        name = f"{row[0]}:{row[1]}".lower()
+        if row[0] not in tests and (row[0] in names or any(fnmatch.fnmatch(name, p) for p in paths)):
+            continue
         rows[row[0], row[3]].append(row)
     texts = {}
     with open(a.out, "w") as out:

@@ -2,6 +2,7 @@
  * Tests of infer/code: the encoder learns what only typed edges show, and neither threads nor an
  * earlier training change a bit.
  */
+/* tsan: left out, other tests start the same threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
