@@ -74,7 +74,7 @@ static void mistakes_give_one_line(void **state)
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "x/metrics.csv")));
 }
 
-/* A Llama becomes a Mixtral; the run continues from its checkpoint without the first model's bits. */
+/* A Llama becomes a Mixtral, and the run continues from its checkpoint. */
 static void a_dense_model_becomes_a_mixture(void **state)
 {
 #define GROWN                                                                                      \
