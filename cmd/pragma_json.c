@@ -40,6 +40,8 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_direct
     if (l->likely >= 0) hpc_json_put_text(w, "guess", l->guess);
     hpc_json_put_int(w, "rank", note->rank);
     if (l->share > 0) hpc_json_put_real(w, "share", l->share);
+    if (l->entered > 0) hpc_json_put_int(w, "entered", l->entered);
+    if (l->entered > 0) hpc_json_put_int(w, "iterations", l->iterations);
     hpc_json_open(w, "assumptions", '[');
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         hpc_json_open(w, NULL, '{');

@@ -135,7 +135,9 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i, bool code)
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
     if (l->share > 0)
-        hpc_buf_printf(out, "    time: %.1f %% of the line profile\n", 100 * l->share);
+        hpc_buf_printf(out, "    %s: %.1f %% of the %s\n", l->recorded ? "work" : "time",
+                       100 * l->share,
+                       l->recorded ? "accesses in the recorded run" : "line profile");
     if (l->likely >= 0)
         hpc_buf_printf(out,
                        "    likely: the model expects experts to annotate %.0f of 100 such loops\n",
@@ -166,7 +168,8 @@ static int put_ranked(hpc_buf *out, const pragma_file *f, bool code)
 
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
-    if ((o->rank || o->model || o->line_profile) && !o->check) return put_ranked(out, f, o->at > 0);
+    const bool ranks = o->rank || o->model || o->line_profile || strcmp(o->verify, "run") == 0;
+    if (ranks && !o->check) return put_ranked(out, f, o->at > 0);
     for (int64_t i = 0; i < f->d.loops.n; i++)
         if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i]))
             put_loop(out, f, i, o->at > 0);

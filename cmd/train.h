@@ -27,6 +27,8 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
+    const char *offload, *offload_dir;
+    int64_t offload_bucket;
     const char *gate, *anneal;
     int64_t experts, top_k, expert_every, expert_ffn, anneal_steps, hard_from;
     double capacity, balance_loss, z_loss, temperature, temperature_least, threshold, diversify;

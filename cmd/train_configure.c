@@ -272,6 +272,9 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->parallel = parallel_of(&o->ranks);
     r->device =
         (hpc_device_options){.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
+    r->offload = (hpc_trainer_offload){.policy = index_of(hpc_offload_names, o->offload),
+                                       .bucket = o->offload_bucket,
+                                       .folder = o->offload_dir ? o->offload_dir : o->out};
     if (r->objective == HPC_OBJECTIVE_PAIRS) TRY(marks_of(&t->marks, t->tokenizer));
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(r, o, vocab, a));

@@ -10,6 +10,10 @@
 extern "C" {
 #endif
 
+/* Axes over which ranks split the rows of a microbatch. */
+enum { HPC_ROW_AXES = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT };
+void hpc_split_rows(hpc_type *t); /* layout of a value with an element, or more, for each row */
+
 /* How training chooses experts, and what it adds to the loss. Inference takes the top_k of the
  * configuration. Auxiliary losses are summed over layers, and weighted by token like the loss. */
 typedef enum hpc_gating {

@@ -27,7 +27,7 @@ run_one() { # program folder
     times >"$base.times" # not in a pipe, whose shell has no children
     cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }' "$base.times")
     tr -d '\000' <"$base.log" | awk -v name="$name" -v rc="$rc" -v limit="$HPC_TEST_TIMEOUT" \
-        -v counts="$base.counts" -v skips="$base.skips" -v took="$took" \
+        -v counts="$base.counts" -v skips="$base.skipped" -v fails="$base.failed" -v took="$took" \
         -v cpu="$cpu" "$VERDICTS"
 }
 
@@ -46,10 +46,14 @@ match($0, /\[==========\].*Running [0-9]+ test/) {
 }
 /\[==========\].*[0-9]+ test\(s\) run/ { unfinished() }
 !inside { next }
-index($0, "[ RUN      ] ") { current = after("[ RUN      ] "); why = "" }
+index($0, "[ RUN      ] ") { current = after("[ RUN      ] "); why = where = "" }
+where == "" && index($0, "[   LINE   ] --- ") { where = ": " after("[   LINE   ] --- ") }
 /SKIP/ && !index($0, "[  SKIPPED ]") && why == "" { why = $0; sub(/.*SKIP[A-Z]*[: ]*/, "", why) }
 index($0, "[       OK ] ") { passed++; seen++; current = "" }
-index($0, "[  FAILED  ] ") { failed++; seen++; current = "" }
+index($0, "[  FAILED  ] ") {
+    failed++; seen++; current = ""
+    print name ": " after("[  FAILED  ] ") where > fails
+}
 index($0, "[  SKIPPED ] ") {
     skipped++; seen++; current = ""
     print name ": " after("[  SKIPPED ] ") ": " (why == "" ? "no reason given" : why) > skips
@@ -64,6 +68,7 @@ END {
     if (rc != 0 && !failed || !announced) failed++
     if (rc != 0 && note == "" && rc != failed) note = ", exit code " rc
     printf "%d %d %d %s\n", passed, failed, skipped, name > counts
+    if (note != "") print name note > fails
     printf "%s %-32s %4d passed%s%s%s, %d s, %d s of CPU\n", failed ? "FAIL" : "ok  ", name, passed, \
         failed ? ", " failed " failed" : "", skipped ? ", " skipped " skipped" : "", note, took, cpu
     fflush()
@@ -100,10 +105,11 @@ cat "$out"/*.counts 2>/dev/null | while read -r _ failed _ name; do
         tail -n 150 "$log"
     fi
 done
-if cat "$out"/*.skips >/dev/null 2>&1; then
-    printf '\nskipped:\n'
-    cat "$out"/*.skips | sed 's/^/  /'
-fi
+for verdict in skipped failed; do
+    cat "$out"/*.$verdict >/dev/null 2>&1 || continue
+    printf '\n%s:\n' $verdict
+    cat "$out"/*.$verdict | sed 's/^/  /'
+done
 echo
 cat "$out"/*.counts 2>/dev/null | awk -v programs=$# '
     { passed += $1; failed += $2; skipped += $3 }

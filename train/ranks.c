@@ -269,9 +269,7 @@ int trainer_sum(double *x, int n, const hpc_trainer *t)
     hpc_assert(n <= TRAINER_SUMS);
     if (!t->o.grid) return HPC_OK;
     memcpy(mine, x, (size_t)n * sizeof *x);
-    int rc = hpc_grid_link(&link, t->o.grid,
-                           1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT |
-                               1u << HPC_AXIS_PIPE);
+    int rc = hpc_grid_link(&link, t->o.grid, HPC_ROW_AXES | 1u << HPC_AXIS_PIPE);
     if (rc < 0) return rc;
     return hpc_link_run(
         link,

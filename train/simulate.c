@@ -182,7 +182,7 @@ out:
 static void add_loss(clocks *w, const hpc_step *io)
 {
     int n = io->model.active >= 0 ? 3 : 1;
-    hpc_axes axes = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT;
+    hpc_axes axes = HPC_ROW_AXES;
     const hpc_simulated_link *l = &w->link[axes];
     if (l->size == 1) return;
     double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, n * sizeof(double));

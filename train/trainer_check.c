@@ -59,11 +59,6 @@ static int check_adama(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: a pruned model keeps sums of its few gradients; train it without "
                         "adama");
-    if (o->grid && o->model.tied && hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE] > 1)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "adama: the first and the last stage of pipe=%d complete the gradient of a "
-                        "tied table together; use tied=false or another axis",
-                        hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE]);
     if (o->parallel.halves)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: overdecompose would count each part of a microbatch as a "

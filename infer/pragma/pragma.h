@@ -90,8 +90,11 @@ typedef struct hpc_pragma_loop {
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* the decisive ones first */
     int64_t assumptions_n, evidence_n;
-    double share;     /* of the time of a line profile; 0: none was measured */
+    double share;     /* of the time of a line profile, or else of the accesses of a recorded run;
+                         0: none was measured */
     const char *edit; /* the change of the code that would make it parallel; NULL: none is known */
+    bool recorded;    /* the share is one of accesses */
+    int64_t entered, iterations; /* in a recorded run; 0: none was recorded */
 } hpc_pragma_loop;
 
 typedef struct hpc_pragma_loops {

@@ -20,6 +20,7 @@ TEXT(verify_witness_h, "infer/verify/witness/witness.h");
 TEXT(verify_priv_h, "infer/verify/witness/priv.h");
 TEXT(verify_runtime_c, "infer/verify/witness/runtime.c");
 TEXT(verify_hooks_c, "infer/verify/witness/hooks.c");
+TEXT(verify_cost_c, "infer/verify/witness/cost.c");
 TEXT(verify_wrap_sh, "infer/verify/witness/wrap.sh");
 
 static const char *const compilers[] = {"cc",  "gcc",     "clang", "c99",  "c11", "c++",
@@ -73,6 +74,7 @@ static const char make_runtime[] =
     "set -- -std=gnu11 -D_GNU_SOURCE -O2 -w -fPIC -I.\n"
     "$c \"$@\" -c infer/verify/witness/runtime.c -o lib/runtime.o &&\n"
     "    $c \"$@\" -c infer/verify/witness/hooks.c -o lib/hooks.o &&\n"
+    "    $c \"$@\" -c infer/verify/witness/cost.c -o lib/cost.o &&\n"
     "    $c \"$@\" -x c -c /dev/null -o lib/libtsan_preinit.o &&\n"
     "    printf '!<arch>\\n' >lib/libtsan.a\n";
 
@@ -91,6 +93,7 @@ int tools_runtime(const char **why, scratch *s)
     TRY(put(s, "infer/verify/witness/priv.h", verify_priv_h, verify_priv_h_end));
     TRY(put(s, "infer/verify/witness/runtime.c", verify_runtime_c, verify_runtime_c_end));
     TRY(put(s, "infer/verify/witness/hooks.c", verify_hooks_c, verify_hooks_c_end));
+    TRY(put(s, "infer/verify/witness/cost.c", verify_cost_c, verify_cost_c_end));
     const char *argv[] = {"sh", "-c", make_runtime, NULL};
     o.argv = argv;
     o.folder = s->tools;

@@ -34,6 +34,22 @@ static void read_found(witness_state *z, const char *line)
     z->finding[z->findings_n++] = f;
 }
 
+static void read_cost(witness_state *z, const char *line)
+{
+    long long k;
+    witness_passage x = {0};
+    if (sscanf(line, "cost %lld %lld %lld %lld %lld %lld", &k, &x.cost, &x.most, &x.by_static,
+               &x.by_guided, &x.by_dynamic) != 6 ||
+        k < 0 || k >= z->l->n)
+        return;
+    witness_passage *seen = &z->seen[k];
+    seen->cost += x.cost;
+    if (x.most > seen->most) seen->most = x.most;
+    seen->by_static += x.by_static;
+    seen->by_guided += x.by_guided;
+    seen->by_dynamic += x.by_dynamic;
+}
+
 static void read_line(witness_state *z, const char *line, int *places)
 {
     long long k, entered, iterations, hits, refused;
@@ -55,6 +71,10 @@ static void read_line(witness_state *z, const char *line, int *places)
         z->seen[k].iterations += iterations;
         z->seen[k].refused += refused;
         z->seen[k].hidden |= hidden != 0;
+    } else if (strncmp(line, "cost ", 5) == 0) {
+        read_cost(z, line);
+    } else if (sscanf(line, "accesses %lld", &entered) == 1) {
+        if (entered > z->accesses) z->accesses = entered;
     } else if (sscanf(line, "shared %lld %lld", &k, &entered) == 2) {
         if (k >= 0 && k < z->l->n && entered >= 0 && entered < NAMES_MOST)
             z->seen[k].shared[entered] = true;
@@ -483,7 +503,10 @@ int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_
     if (!z.failed) TRY(build(&z));
     if (!z.failed) TRY(run_rounds(&z));
     if (z.findings_n) TRY(find_lines(&z));
-    for (int64_t k = 0; k < l->n; k++) TRY(conclude_loop(&z, k));
+    for (int64_t k = 0; k < l->n; k++) {
+        TRY(conclude_loop(&z, k));
+        TRY(witness_worth(&z, k));
+    }
 out:
     instrumented_release(&z.w, l->n);
     hpc_free(z.seen);

@@ -31,7 +31,9 @@ typedef struct witness_finding {
 } witness_finding;
 typedef struct witness_passage { /* observations of one loop in all runs */
     long long entered, iterations, refused;
-    bool hidden;             /* arrays on the stack were not instrumented */
+    long long cost, most;                       /* accesses in iterations, at most in one */
+    long long by_static, by_guided, by_dynamic; /* of the busiest thread, summed over entries */
+    bool hidden;                                /* arrays on the stack were not instrumented */
     bool shared[NAMES_MOST]; /* names that clauses handle and that iterations share */
 } witness_passage;
 
@@ -44,6 +46,7 @@ typedef struct witness_state {
     witness_finding *finding;
     witness_passage *seen;
     int64_t findings_n, cap;
+    long long accesses; /* of the program in a run */
     const char *failed; /* why no further round runs */
     bool ended;         /* the last run completed */
 } witness_state;
@@ -55,5 +58,10 @@ bool witness_guarded(const witness_state *z, const witness_place *p);
 const witness_candidate *witness_name_of(const witness_state *z, const witness_finding *f);
 /* The name to print, with an index if it is an element; *scalar: it has no elements. */
 const char *witness_object(witness_state *z, const witness_finding *f, bool *scalar);
+
+/* ---- worth.c --------------------------------------------------------------------------------- */
+/* Records the share of the program's accesses that loop k has, and fits the collapse and schedule
+ * clauses of its proposal to the measured costs of its iterations. */
+int witness_worth(witness_state *z, int64_t k);
 
 #endif

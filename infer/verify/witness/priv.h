@@ -19,7 +19,9 @@ enum {
     FINDINGS_MOST = 12,   /* of one loop */
     HITS_MOST = 1000000,  /* afterwards the loop is no longer watched */
     POOL_CELLS = 1 << 16, /* split cells are allocated in blocks of this size */
-    FAR_MOST = 4096
+    FAR_MOST = 4096,
+    BUCKETS = 128,   /* of equal numbers of iterations: the cost of a loop over its iterations */
+    COST_THREADS = 8 /* the threads for which costs are divided */
 };
 #define SPLIT UINT32_MAX /* as `w`: r and rpc hold the address of the parts, wpc their number */
 
@@ -39,11 +41,20 @@ typedef struct finding {
 } finding;
 typedef struct loop_record {
     long long entered, iterations, hits, refused; /* the last: entries during another's watch */
+    /* Accesses, in iterations and at most in one; and the accesses of the busiest thread by
+     * schedule, summed over entries. */
+    long long cost, most, by_static, by_guided, by_dynamic;
     int findings_n;
     bool wanted, done, hidden;
     bool shared[NAMES_MOST]; /* by name: PRIVATE and IGNORED objects that iterations share */
     finding finding[FINDINGS_MOST];
 } loop_record;
+
+typedef struct costs { /* of the iterations of one entry, in accesses; zero between entries */
+    long long bucket[BUCKETS];
+    long long width, n, most; /* iterations of a bucket, in all, and the largest cost of one */
+    unsigned long long begun; /* 1 + accesses before the current iteration; 0: none has begun */
+} costs;
 
 typedef struct watch { /* the loop that is watched */
     uint32_t now;      /* current iteration; 0: nothing is recorded */
@@ -53,6 +64,7 @@ typedef struct watch { /* the loop that is watched */
     int loop, depth;                 /* depth: of calls below the loop's function */
     long long first, value;          /* of the loop's variable */
     int ranges_n, hit;
+    costs costs;
     range range[NAMES_MOST];
 } watch;
 
@@ -62,7 +74,8 @@ typedef struct watch { /* the loop that is watched */
 #define HIDDEN   __attribute__((visibility("hidden")))
 
 extern HIDDEN __thread watch hpc_witness_self;
-extern HIDDEN cell **hpc_witness_chunks; /* by address >> CHUNK_BITS */
+extern HIDDEN __thread unsigned long long hpc_witness_accesses; /* of the thread so far */
+extern HIDDEN cell **hpc_witness_chunks;                        /* by address >> CHUNK_BITS */
 
 /* Records a conflict of two iterations. kind: f(low): reads what another wrote; a(nti): writes what
  * another read; o(utput): writes what another wrote. */
@@ -71,8 +84,16 @@ HIDDEN void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t 
 HIDDEN uint32_t hpc_witness_far(uintptr_t pc);
 /* An access of any width and alignment. */
 HIDDEN void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc);
+/* The same for an access that is counted already. */
+HIDDEN void hpc_witness_judge(uintptr_t at, size_t bytes, bool write, uintptr_t pc);
 HIDDEN void hpc_witness_forget(uintptr_t at, size_t bytes);
 HIDDEN void hpc_witness_stop(watch *s);
+
+/* ---- cost.c ---- */
+/* An iteration begins, and the one before it ends. */
+HIDDEN void hpc_witness_cost_next(costs *c);
+/* The entry ends: adds it to the loop's costs. */
+HIDDEN void hpc_witness_cost_leave(loop_record *l, costs *c);
 
 /* Code locations in 31 bits: a distance if it is small, otherwise a number. */
 ALWAYS uint32_t place_of(uintptr_t pc)
@@ -111,6 +132,7 @@ ALWAYS void judge(cell *c, uintptr_t at, unsigned bytes, bool write, bool apart,
 ALWAYS void touch(uintptr_t at, unsigned bytes, bool write, uintptr_t pc, uintptr_t stack)
 {
     const watch *s = &hpc_witness_self;
+    hpc_witness_accesses++;
     if (!s->now) return;
     if ((at & (bytes - 1)) == 0 && at - stack >= s->frame - stack &&
         at - s->apart_at >= s->apart_bytes && !(at >> ADDRESS_BITS))
@@ -128,7 +150,7 @@ ALWAYS void touch(uintptr_t at, unsigned bytes, bool write, uintptr_t pc, uintpt
             }
         }
     }
-    hpc_witness_touch(at, bytes, write, pc);
+    hpc_witness_judge(at, bytes, write, pc);
 }
 
 #endif

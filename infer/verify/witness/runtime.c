@@ -26,6 +26,7 @@
 #include "infer/verify/witness/priv.h"
 
 __thread watch hpc_witness_self;
+__thread unsigned long long hpc_witness_accesses;
 cell **hpc_witness_chunks;
 static loop_record record[LOOPS_MOST];
 static uintptr_t far[FAR_MOST]; /* code too far away for 31 bits */
@@ -57,17 +58,21 @@ static void keep_shared(const watch *s)
 
 __attribute__((destructor)) static void say_end(void)
 {
-    char line[160];
-    if (hpc_witness_self.frame) keep_shared(&hpc_witness_self);
+    char line[400];
+    if (hpc_witness_self.frame) hpc_witness_stop(&hpc_witness_self);
     for (int k = 0; k < LOOPS_MOST; k++) {
         const loop_record *l = &record[k];
         if (l->entered == 0 && l->refused == 0) continue;
         say(line, snprintf(line, sizeof line, "loop %d %lld %lld %lld %lld %d\n", k, l->entered,
                            l->iterations, l->hits, l->refused, l->hidden));
+        if (l->cost > 0)
+            say(line, snprintf(line, sizeof line, "cost %d %lld %lld %lld %lld %lld\n", k, l->cost,
+                               l->most, l->by_static, l->by_guided, l->by_dynamic));
         for (int name = 0; name < NAMES_MOST; name++)
             if (l->shared[name]) say(line, snprintf(line, sizeof line, "shared %d %d\n", k, name));
     }
-    if (report >= 0) say("end\n", 4);
+    if (report < 0) return;
+    say(line, snprintf(line, sizeof line, "accesses %llu\nend\n", hpc_witness_accesses));
 }
 
 /* HPC_WITNESS_LOOPS: numbers between commas; without it, all loops. */
@@ -282,6 +287,12 @@ static void touch_handled(range *r, uint32_t now, bool write)
 
 void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc)
 {
+    hpc_witness_accesses += (bytes + 7) / 8;
+    hpc_witness_judge(at, bytes, write, pc);
+}
+
+void hpc_witness_judge(uintptr_t at, size_t bytes, bool write, uintptr_t pc)
+{
     watch *s = &hpc_witness_self;
     if (!s->now || bytes == 0) return;
     bool on_stack = at - STACK() < s->frame - STACK();
@@ -324,6 +335,7 @@ void hpc_witness_forget(uintptr_t at, size_t bytes)
 void hpc_witness_stop(watch *s)
 {
     keep_shared(s);
+    hpc_witness_cost_leave(&record[s->loop], &s->costs);
     s->now = 0;
     s->frame = 0;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
@@ -337,6 +349,20 @@ static void clear_all(void)
         if (hpc_witness_chunks[k]) madvise(hpc_witness_chunks[k], bytes, MADV_DONTNEED);
     pool_left = 0; /* the parts are lost with the cells that knew them */
     counter = 0;
+}
+
+/* Field by field: the compiler would clear the whole by a call of memset, which counts as one of
+ * the program's. */
+static void begin_watch(watch *s, int loop, uintptr_t frame)
+{
+    s->now = 0;
+    s->base = counter + 1;
+    s->frame = frame;
+    s->apart_at = s->apart_bytes = 0;
+    s->loop = loop;
+    s->depth = 0;
+    s->first = s->value = 0;
+    s->ranges_n = s->hit = 0;
 }
 
 int hpc_witness_enter(int loop, void *frame)
@@ -356,7 +382,7 @@ int hpc_witness_enter(int loop, void *frame)
         return 0;
     }
     if (counter > 0xf0000000U) clear_all();
-    *s = (watch){.base = counter + 1, .frame = (uintptr_t)frame, .loop = loop};
+    begin_watch(s, loop, (uintptr_t)frame);
     record[loop].entered++;
     return 1;
 }
@@ -386,6 +412,7 @@ void hpc_witness_iteration(int loop, void *frame, long long value)
         return;
     }
     record[loop].iterations++;
+    hpc_witness_cost_next(&s->costs);
     s->now = ++counter;
     s->value = value;
     if (s->now == s->base) s->first = value;

@@ -42,6 +42,6 @@ case $("$name" --version 2>&1) in
 *) set -- "$@" -fsanitize=thread -fno-inline-functions-called-once -L "$tools/lib" \
     -B "$tools/lib/" ;;
 esac
-[ -z "$links" ] || set -- "$@" -x none "$tools/lib/runtime.o" "$tools/lib/hooks.o" \
+[ -z "$links" ] || set -- "$@" -x none "$tools/lib/runtime.o" "$tools/lib/hooks.o" "$tools/lib/cost.o" \
     -rdynamic -ldl -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 exec "$name" "$@"

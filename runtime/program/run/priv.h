@@ -133,6 +133,7 @@ hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k
 
 /* lend.c: checks the lent memory and fills e->lent. */
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n);
+int hpc_lent_check(const hpc_exec *e); /* all state that is outside was lent */
 
 /* steps.c: hazards to barriers, joins and waits. */
 int hpc_steps_make(hpc_exec *e, int segment);
