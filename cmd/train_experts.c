@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/train.h"
+#include "model/upcycle.h"
 
 static const char *const gates[] = {[HPC_GATING_TOPK] = "topk",
                                     [HPC_GATING_SWITCH] = "switch",

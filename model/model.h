@@ -241,20 +241,6 @@ int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t
 /* Appends which matrices ops cannot take as stored, and the type that holds them; may append
  * nothing. */
 int hpc_weights_note(hpc_buf *out, const hpc_weights *w);
-/* A mixture of experts that starts from one MLP, or from a mixture of one expert (`one`): each
- * expert is a copy of it with other zeros (EvoMoE's diversified start). HPC_E_UNSUPPORTED: no family
- * stores it. Routers have no first values here. */
-typedef struct hpc_upcycle_options {
-    int64_t experts, top_k, every; /* every: as expert_every, for a model without experts */
-    bool normalise;                /* as in hpc_model_config; Mixtral always does */
-    double zeros;                  /* share of a copy's elements that are set to 0 */
-    uint64_t seed;
-} hpc_upcycle_options;
-int hpc_model_config_upcycle(hpc_model_config *out, const hpc_model_config *one,
-                             const hpc_upcycle_options *o);
-/* Reads all matrices of batch t of the mixture from w, which has the configuration `one`. */
-int hpc_weights_read_copies(float *out, const hpc_weights *w, const hpc_model_config *one,
-                            const hpc_model_tensor *t, const hpc_upcycle_options *o);
 /* Writes config.json, generation_config.json and model.safetensors (parts of at most part_bytes; 0:
  * 5 GB) with the family's names and fused tensors. `read` gives tensor t as f32; adapters are
  * merged. An existing config.json is removed first and the new one is written last, so a failed

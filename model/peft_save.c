@@ -25,13 +25,12 @@ static int add_tensor(saver *v, const model_family *f, const hpc_model_tensor *t
     int rc = model_peft_module(module, f, v->c, t);
     if (rc < 0) return rc;
     snprintf(v->name[v->n], sizeof *v->name, "%s%s", module, model_peft_tail(t->adapter));
-    v->list[v->n] =
-        (hpc_stored_tensor){.name = v->name[v->n],
-                            .dtype = v->o->dtype,
-                            .rank = 2,
-                            .extent = {t->extent[0], t->extent[1]},
-                            .bytes = (size_t)model_tensor_n(t) *
-                                     hpc_dtype_get(v->o->dtype)->block_bytes};
+    v->list[v->n] = (hpc_stored_tensor){.name = v->name[v->n],
+                                        .dtype = v->o->dtype,
+                                        .rank = 2,
+                                        .extent = {t->extent[0], t->extent[1]},
+                                        .bytes = (size_t)model_tensor_n(t) *
+                                                 hpc_dtype_get(v->o->dtype)->block_bytes};
     v->tensor[v->n++] = *t;
     return HPC_OK;
 }

@@ -287,8 +287,9 @@ static bool has_adapter(const hpc_model_config *c, int part, int adapter)
     return rows[part].role == HPC_ROLE_MATRIX && a->targets >> part & 1;
 }
 
-/* A is [rank,in], B [out,rank]; of a batch, each matrix has its own. B starts as 0, so the adapted model starts as its base. A has the
- * variance of peft's initial values, uniform in +-1/sqrt(in). */
+/* A is [rank,in], B [out,rank]; of a batch, each matrix has its own. B starts as 0, so the adapted
+ * model starts as its base. A has the variance of peft's initial values, uniform in +-1/sqrt(in).
+ */
 static void adapt(hpc_model_tensor *t, const hpc_model_config *c)
 {
     bool a = t->adapter == 1;

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "model/priv.h"
+#include "model/upcycle.h"
 
 /* Families of dense models, and those that add experts to them and nothing else. */
 static const struct {
     const char *dense, *sparse;
-} pairs[] = {
-    {"llama", "mixtral"}, {"mistral", "mixtral"}, {"qwen3", "qwen3_moe"}};
+} pairs[] = {{"llama", "mixtral"}, {"mistral", "mixtral"}, {"qwen3", "qwen3_moe"}};
 
 static const char *sparse_of(const char *dense)
 {

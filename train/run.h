@@ -60,9 +60,9 @@ typedef struct hpc_trainer_options {
     const hpc_model_config *single; /* borrowed while it opens: the configuration of `init`, of
                                    whose MLP or only expert all experts start as copies; NULL: that
                                    of `model` */
-    double zeros;               /* with `single`: share of a copy's elements that start as 0 */
-    const hpc_buf *products;    /* borrowed: text of hpc_trainer_products, for the same algorithms;
-                                   NULL or empty: none */
+    double zeros;                   /* with `single`: share of a copy's elements that start as 0 */
+    const hpc_buf *products; /* borrowed: text of hpc_trainer_products, for the same algorithms;
+                                NULL or empty: none */
     hpc_trainer_offload offload;
 } hpc_trainer_options;
 

@@ -7,6 +7,7 @@
 
 #include "model/peft.h"
 #include "model/serve.h"
+#include "model/upcycle.h"
 #include "train/run_priv.h"
 
 static size_t largest_state(const hpc_trainer *t)

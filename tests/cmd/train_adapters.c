@@ -232,13 +232,13 @@ static void run_numbered(void **state, const char *words, int k)
     run_well(state, all);
 }
 
-/* Each expert is a module of its own, also beside blocks with an MLP. */
+/* Each expert is a module of its own, also next to blocks with an MLP. */
 static void adapters_of_experts_pass_through_the_format_of_peft(void **state)
 {
 #define MIX TINY "--init @mix# --schedule constant "
     for (int k = 1; k <= 2; k++) {
-        run_numbered(state,
-                     TINY "--experts 4 --expert-every # --expert-ffn 24 --steps 2 --out @mixed#", k);
+        run_numbered(
+            state, TINY "--experts 4 --expert-every # --expert-ffn 24 --steps 2 --out @mixed#", k);
         run_numbered(state, "export @mixed# --out @mix#", k);
         run_numbered(state, MIX "--lora-rank 2 --lora-targets q,gate,up,down --steps 3 --out @mt#",
                      k);

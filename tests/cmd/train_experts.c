@@ -66,14 +66,15 @@ static void mistakes_give_one_line(void **state)
     hpc_test_command_in(&o, root_of(state), MIXED "--experts 0 --expert-ffn 0 --out @dense");
     assert_int_equal(o.code, 0);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        const char *width = strstr(bad[k].words, "@dense") ? "--expert-ffn 0 --expert-every 1 " : "";
+        const char *width =
+            strstr(bad[k].words, "@dense") ? "--expert-ffn 0 --expert-every 1 " : "";
         snprintf(words, sizeof words, MIXED "%s%s", width, bad[k].words);
         hpc_test_refuses(&o, root_of(state), words, bad[k].says);
     }
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "x/metrics.csv")));
 }
 
-/* A Llama becomes a Mixtral; the run goes on from its checkpoint without the first model's bits. */
+/* A Llama becomes a Mixtral, and the run continues from its checkpoint. */
 static void a_dense_model_becomes_a_mixture(void **state)
 {
 #define GROWN                                                                                      \

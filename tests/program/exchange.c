@@ -176,8 +176,8 @@ static void ranks_along_row_send_each_row_once(void **state)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* With k choices of each of the T tokens of a row group, spread evenly, a rank sends (R - 1) / R k T
- * H elements a direction, divided by the r ranks along row if these drop duplicates. Each of them
+/* With k choices of each of the T tokens of a row group, spread evenly, a rank sends (R - 1) / R k
+ * T H elements a direction, divided by the r ranks along row if these drop duplicates. Each of them
  * then gathers (r - 1) / r k T H. */
 static void expect_bytes(const char *grid, int drop)
 {

@@ -242,7 +242,8 @@ static memory update_of(const job *j, int64_t width)
     const hpc_placement *place = hpc_exec_placement(t->exec);
     for (hpc_value v = 0; v < p->value_n; v++) {
         bool made = p->value[v].kind == HPC_VALUE_TEMP && p->value[v].segment == t->io.update;
-        if (made && p->value[v].base < 0) m.temporaries += (double)hpc_type_bytes(&p->value[v].type);
+        if (made && p->value[v].base < 0)
+            m.temporaries += (double)hpc_type_bytes(&p->value[v].type);
     }
     const hpc_segment *s = &p->segment[t->io.update];
     for (int64_t k = 0; k < s->insn_n; k++) m.workspace += place->workspace[t->io.update][k] > 0;

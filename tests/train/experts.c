@@ -2,6 +2,7 @@
  * experts.c: training of mixtures of experts: every gate learns, a run that is resumed while its
  * temperature falls ends with the same bits, and exported models have the experts of the run.
  */
+#include "model/upcycle.h"
 #include "tests/train/data.h"
 #include "train/train.h"
 

@@ -64,10 +64,8 @@ const hpc_op hpc_op_admit = {
     .sig = {.name = "admit",
             .operand_n = ADMIT_N,
             .attr_bytes = sizeof(hpc_admit_attr),
-            .operand = {{"kept", HPC_OUT},
-                        {"dropped", HPC_OUT},
-                        {"load", HPC_OUT},
-                        {"expert", HPC_IN}}},
+            .operand =
+                {{"kept", HPC_OUT}, {"dropped", HPC_OUT}, {"load", HPC_OUT}, {"expert", HPC_IN}}},
     .field = admit_field,
     .comm = HPC_ALL_GATHER,
     .exchange = true,

@@ -118,8 +118,7 @@ int hpc_admit_run(hpc_exec *e, int slot, const hpc_insn *i)
     TRY(count(mine, at, hpc_exec_data(e, slot, i->operand[3]), t->extent[0], t->extent[1]));
     TRY(hpc_link_run(
         link,
-        &(hpc_comm){
-            .kind = HPC_ALL_GATHER, .dtype = HPC_I32, .n = n, .send = mine, .recv = all}));
+        &(hpc_comm){.kind = HPC_ALL_GATHER, .dtype = HPC_I32, .n = n, .send = mine, .recv = all}));
     count_before(before, at, all, n, t->extent[1]);
     put_load(e, slot, i, mine + COUNTS);
     admit(e, slot, i, before);
