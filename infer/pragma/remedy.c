@@ -108,6 +108,13 @@ static bool put_base(hpc_buf *b, walk *w, int32_t base)
     return true;
 }
 
+/* A call, or an argument of one. */
+static bool is_of_call(const hpc_tree *t, int32_t node)
+{
+    return t->node[node].kind == HPC_TREE_CALL ||
+           t->node[t->node[node].parent].kind == HPC_TREE_CALL;
+}
+
 /* Some iteration reads it, and only the loop's own statements access it: a call that receives the
  * memory may leave parts of it as they are. */
 static bool is_scratch(const walk *w, int32_t base)
@@ -116,7 +123,7 @@ static bool is_scratch(const walk *w, int32_t base)
     for (int64_t i = 0; i < w->loop->n; i++) {
         const access *a = &w->loop->item[i];
         if (a->place.base != base) continue;
-        if (w->t->node[a->node].kind == HPC_TREE_CALL) return false;
+        if (is_of_call(w->t, a->node)) return false;
         read |= !a->write;
     }
     return read && assigns_first(w->loop, w->prover, base);

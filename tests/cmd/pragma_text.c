@@ -73,7 +73,7 @@ static void edits_are_named_where_they_suffice(void **state)
          NULL},                                              /* w[9] is not assigned */
         {"if (c[i] > 0) w[0] = c[i];\n a[i] = w[0];", NULL}, /* not in each iteration */
         {"a[i] = w[0];\n w[0] = c[i];", NULL},               /* read first */
-        {"set(w, c[i]);\n a[i] = w[0];", NULL},              /* a call may leave it as it is */
+        {"maybe(w, c[i]);\n a[i] = w[0];", NULL},            /* a call may leave it as it is */
         {"w[0] = c[i];", NULL},                              /* a result */
         {"w[0] = c[i];\n a[i] = w[0] + a[i - 1];", NULL},    /* another conflict */
     };
@@ -83,7 +83,8 @@ static void edits_are_named_where_they_suffice(void **state)
         hpc_buf text = {0};
         hpc_buf_printf(
             &text,
-            "#include <stdio.h>\nstatic double w[10]; void set(double *x, double y); void f(int n, "
+            "#include <stdio.h>\nstatic double w[10]; static void maybe(double *x, double y) { "
+            "if (y > 0) x[0] = y; } void f(int n, "
             "double *restrict a, double *restrict b, "
             "const double *restrict c, double *restrict h, const int *restrict k, double "
             "*p, const double *q) {\n for (int i = 1; i < n; i++) {\n %s\n }\n}\n",
