@@ -21,7 +21,7 @@ extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_
     hpc_cmd_bench_decode, hpc_cmd_bench_optimizer, hpc_cmd_bench_link, hpc_cmd_bench_graph,
     hpc_cmd_report;
 extern const hpc_command hpc_cmd_eval_perplexity, hpc_cmd_eval_complete, hpc_cmd_eval_pareval,
-    hpc_cmd_eval_perf, hpc_cmd_eval_pragma;
+    hpc_cmd_eval_perf, hpc_cmd_eval_pragma, hpc_cmd_eval_graph;
 extern const hpc_command hpc_cmd_plan_check, hpc_cmd_plan_simulate;
 extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_corpus_sketch,
     hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_passages, hpc_cmd_corpus_stats;

@@ -49,7 +49,7 @@ static inline hpc_parallel parallel_of(const grid_options *g)
          .choices = hpc_pipe_schedule_names,                                                       \
          .help = "Order of microbatches in a pipeline: all forwards first (gpipe), alternating "   \
                  "(1f1b), with several stages on each rank (interleaved), or as messages arrive "  \
-                 "(arrival). All give the same bits. auto: 1f1b."},                                \
+                 "(arrival). All give the same gradients. auto: 1f1b."},                                \
         {.name = "pipe-chunks",                                                                    \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(grid_options, pipe_chunks),                                   \

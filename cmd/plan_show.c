@@ -1,6 +1,7 @@
 /*
  * plan_show.c: `hpccoder plan show`: prints a training step as the program that a rank would run.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -14,7 +15,7 @@ typedef struct plan_options {
     grid_options ranks;
     prune_options pruned;
     const char *device, *isa, *recompute, *optimizer, *shape;
-    int64_t rank, threads, recompute_blocks, accumulate;
+    int64_t rank, threads, recompute_blocks, accumulate, offload_bucket;
     bool json;
 } plan_options;
 
@@ -80,12 +81,15 @@ static int print_plan(hpc_link *world, void *user)
     TRY(hpc_cmd_plan_prune(&masks, &step, &s->o->pruned, &c, &opt, &s->parallel));
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_plan_make(&plan, p, &io, &c, &step, microbatches_of(s)));
+    plan->offload = s->o->offload_bucket;
     if (s->o->json) {
         if (hpc_link_rank(world) == 0) put_plan(&s->text, plan);
         goto out;
     }
     int slots = plan->list[coord[HPC_AXIS_PIPE]].slots;
     TRY(hpc_step_shard(&io, p, &s->parallel, coord));
+    if (plan->offload)
+        TRY(hpc_step_offload(&(hpc_offload_options){.bucket = plan->offload}, &io, p));
     TRY(hpc_device_open(&d, &dev));
     TRY(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.slots = slots, .dry = true}));
     if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));
@@ -166,6 +170,14 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 32767,
      .help = "Recompute only in the first N blocks; 0: in all."},
+    {.name = "offload-bucket",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, offload_bucket),
+     .fallback = "0",
+     .argument = "N",
+     .most = INT_MAX,
+     .help = "Keep moments and master parameters in a file, which updates use in buckets of N "
+             "elements; 0: in memory."},
     HPC_CMD_DEVICE(plan_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,

@@ -27,7 +27,7 @@ static void show_row(const hpc_metrics_row *r, void *user)
     show *s = user;
     const double *v = r->value;
     int64_t step = (int64_t)v[HPC_METRIC_STEP];
-    char text[160], used[32] = "", valid[48] = "";
+    char text[240], used[32] = "", valid[48] = "", experts[64] = "";
     bool validated = !r->absent[HPC_METRIC_VALIDATION_LOSS];
     if (!s->begun) {
         s->begun = true;
@@ -38,8 +38,10 @@ static void show_row(const hpc_metrics_row *r, void *user)
         snprintf(used, sizeof used, " (%.0f %% of peak)", 100 * v[HPC_METRIC_MFU]);
     if (validated)
         snprintf(valid, sizeof valid, "  validation %.4f", v[HPC_METRIC_VALIDATION_LOSS]);
-    snprintf(text, sizeof text, "loss %.4f%s  %.0f tokens/s  %.3f TFLOP/s%s", v[HPC_METRIC_LOSS],
-             valid, v[HPC_METRIC_TOKENS_PER_S], v[HPC_METRIC_TFLOPS], used);
+    if (v[HPC_METRIC_EXPERTS] > 0)
+        snprintf(experts, sizeof experts, "  %.2f experts", v[HPC_METRIC_EXPERTS]);
+    snprintf(text, sizeof text, "loss %.4f%s%s  %.0f tokens/s  %.3f TFLOP/s%s", v[HPC_METRIC_LOSS],
+             valid, experts, v[HPC_METRIC_TOKENS_PER_S], v[HPC_METRIC_TFLOPS], used);
     hpc_progress_update(&s->progress, step, text);
     if (validated && !s->o->quiet && !s->progress.terminal)
         fprintf(stderr, "step %lld:%s\n", (long long)step, valid);

@@ -27,9 +27,11 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
+    const char *offload, *offload_dir;
+    int64_t offload_bucket;
     const char *gate, *anneal;
     int64_t experts, top_k, expert_every, expert_ffn, anneal_steps, hard_from;
-    double capacity, balance_loss, z_loss, temperature, temperature_least, threshold;
+    double capacity, balance_loss, z_loss, temperature, temperature_least, threshold, diversify;
     bool noisy_weights;
     bool tied, lora_dense, from_sgd, adama, resume, dry_run, json, quiet;
 } train_options;
@@ -38,8 +40,10 @@ typedef struct train_options {
 extern const hpc_option hpc_cmd_train_options[], hpc_cmd_train_expert_options[],
     hpc_cmd_train_optimizer_options[], hpc_cmd_train_run_options[];
 /* train_experts.c: the experts of a new model, or a comparison with those of the model in `from`;
- * and how a step chooses them. */
-int hpc_cmd_train_expert_model(hpc_model_config *c, const train_options *o, const char *from);
+ * and how a step chooses them. If `from` has one expert or none and more are asked for, its
+ * configuration is copied to *single, which the arena owns; else that is NULL. */
+int hpc_cmd_train_expert_model(hpc_model_config *c, const hpc_model_config **single,
+                               const train_options *o, const char *from, hpc_arena *a);
 void hpc_cmd_train_expert_step(hpc_trainer_options *t, const train_options *o, int64_t steps);
 /* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */

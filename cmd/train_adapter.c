@@ -8,15 +8,26 @@
 #include "cmd/train.h"
 #include "model/peft.h"
 
-static int find_targets(uint32_t *out, const train_options *o)
+/* Matrices of an MLP are those of the experts in blocks that have experts. */
+static uint32_t parts_in(const hpc_model_config *c, int part, int of_experts)
+{
+    uint32_t own = 1u << part, experts = of_experts ? 1u << of_experts : 0;
+    if (c->experts == 0 || !experts) return own;
+    return c->expert_every > 1 ? own | experts : experts;
+}
+
+static int find_targets(uint32_t *out, const hpc_model_config *c, const train_options *o)
 {
     static const struct {
         const char *name;
-        uint32_t parts;
-    } part[] = {{"q", 1u << HPC_PART_Q},       {"k", 1u << HPC_PART_K},
-                {"v", 1u << HPC_PART_V},       {"o", 1u << HPC_PART_O},
-                {"gate", 1u << HPC_PART_GATE}, {"up", 1u << HPC_PART_UP},
-                {"down", 1u << HPC_PART_DOWN}};
+        int part, of_experts;
+    } part[] = {{"q", HPC_PART_Q, 0},
+                {"k", HPC_PART_K, 0},
+                {"v", HPC_PART_V, 0},
+                {"o", HPC_PART_O, 0},
+                {"gate", HPC_PART_GATE, HPC_PART_EXPERT_GATE},
+                {"up", HPC_PART_UP, HPC_PART_EXPERT_UP},
+                {"down", HPC_PART_DOWN, HPC_PART_EXPERT_DOWN}};
     const char *at = o->lora_targets;
     while (*at) {
         size_t n = strcspn(at, ","), k = 0, all = sizeof part / sizeof *part;
@@ -25,7 +36,7 @@ static int find_targets(uint32_t *out, const train_options *o)
             return hpc_fail(HPC_E_ARG,
                             "lora-targets: '%.*s' is not one of q, k, v, o, gate, up, down", (int)n,
                             at);
-        *out |= part[k].parts;
+        *out |= parts_in(c, part[k].part, part[k].of_experts);
         at += n + (at[n] == ',');
     }
     return HPC_OK;
@@ -96,7 +107,7 @@ int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const cha
     int rc = HPC_OK;
     if (o->lora_init) return read_peft(c, o->lora_init);
     *out = (hpc_adapter_config){.rank = o->lora_rank, .alpha = o->lora_alpha};
-    if (o->lora_rank) TRY(find_targets(&out->targets, o));
+    if (o->lora_rank) TRY(find_targets(&out->targets, c, o));
     if (o->lora_tokens && *o->lora_tokens) {
         if (!o->lora_rank)
             TRY(hpc_fail(HPC_E_ARG, "lora-tokens: without --lora-rank, all rows are trained"));

@@ -124,8 +124,9 @@ static const char *tokenizer_of(const train_options *o)
 }
 
 /* The architecture: that of `init`, that of `model`, or Llama's shape by its numbers. */
-static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
+static int model_of(hpc_trainer_options *t, const train_options *o, int64_t vocab, hpc_arena *a)
 {
+    hpc_model_config *c = &t->model;
     const char *from = o->model ? o->model : o->init;
     int rc = HPC_OK;
     *c = (hpc_model_config)HPC_MODEL_CONFIG_DEFAULTS;
@@ -140,7 +141,7 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
         c->vocab = o->vocab ? o->vocab : vocab;
         if (o->tokenizer) TRY(end_tokens(c, o->tokenizer));
     }
-    TRY(hpc_cmd_train_expert_model(c, o, from));
+    TRY(hpc_cmd_train_expert_model(c, &t->single, o, from, a));
     c->dropout = o->dropout;
     c->dtype = compute_dtype(o->dtype);
     if (o->classes) {
@@ -271,9 +272,12 @@ int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc
     r->parallel = parallel_of(&o->ranks);
     r->device =
         (hpc_device_options){.backend = o->device, .isa = o->isa, .threads = (int)o->threads};
+    r->offload = (hpc_trainer_offload){.policy = index_of(hpc_offload_names, o->offload),
+                                       .bucket = o->offload_bucket,
+                                       .folder = o->offload_dir ? o->offload_dir : o->out};
     if (r->objective == HPC_OBJECTIVE_PAIRS) TRY(marks_of(&t->marks, t->tokenizer));
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
-    TRY(model_of(&r->model, o, vocab));
+    TRY(model_of(r, o, vocab, a));
     r->step.gradients = index_of(hpc_gradients_names, o->pruned.gradients);
     TRY(hpc_cmd_train_prune(&t->prune, o, r));
     TRY(hpc_cmd_train_recompute(r, o));

@@ -147,6 +147,8 @@ static void put_json(hpc_buf *out, const estimate *e)
     hpc_json_put_real(&w, "optimizer_bytes", p->optimizer_bytes);
     hpc_json_put_real(&w, "activation_bytes", p->activation_bytes);
     hpc_json_put_real(&w, "peak_bytes", bytes_of(p));
+    hpc_json_put_real(&w, "offloaded_bytes", p->outside_bytes);
+    hpc_json_put_real(&w, "moved_bytes", p->moved_bytes);
     hpc_json_put_real(&w, "tokens_per_step", e->tokens);
     hpc_json_put_real(&w, "step_s", e->step_s);
     hpc_json_put_real(&w, "refresh_s", e->refresh_s);
@@ -174,6 +176,10 @@ static void put_text(hpc_buf *out, const estimate *e)
     hpc_buf_printf(out, "\ntokens a step   %.0f\n\n", e->tokens);
     for (size_t k = 0; k < sizeof part / sizeof *part; k++)
         hpc_buf_printf(out, "%-14s  %s\n", part[k].name, hpc_cmd_bytes(text, part[k].bytes));
+    if (p->outside_bytes > 0) {
+        hpc_buf_printf(out, "%-14s  %s\n", "offloaded", hpc_cmd_bytes(text, p->outside_bytes));
+        hpc_buf_printf(out, "%-14s  %s\n", "moved a step", hpc_cmd_bytes(text, p->moved_bytes));
+    }
     hpc_buf_printf(out, "\nestimated time  %.3g s a step, %.0f tokens/s\n", e->step_s,
                    e->tokens / e->step_s);
     if (e->refresh_s > 0) hpc_buf_printf(out, "                %.3g s a refresh\n", e->refresh_s);

@@ -119,6 +119,14 @@ const hpc_option hpc_cmd_train_expert_options[] = {
      .kind = HPC_FLAG,
      .offset = AT(noisy_weights),
      .help = "Weight experts by their noisy scores, not by their probabilities."},
+    {.name = "diversify",
+     .kind = HPC_REAL,
+     .offset = AT(diversify),
+     .fallback = "0.1",
+     .argument = "P",
+     .most = 1,
+     .help = "With --init of a model that has one expert or none: each expert starts as a copy of "
+             "that MLP in which a share P of elements, other ones for each, is 0."},
     {.more = hpc_cmd_train_optimizer_options},
 };
 
@@ -146,17 +154,47 @@ static int check_model(const train_options *o, const hpc_model_config *c, const 
     return HPC_OK;
 }
 
-int hpc_cmd_train_expert_model(hpc_model_config *c, const train_options *o, const char *from)
+/* Experts of a token. */
+static int64_t top_k_of(const train_options *o, int gating)
+{
+    if (o->top_k > 0) return o->top_k;
+    return gating == HPC_GATING_TOPK && o->experts > 1 ? 2 : 1;
+}
+
+/* The model of --init becomes a mixture. */
+static int upcycle(hpc_model_config *c, const hpc_model_config **single, const train_options *o,
+                   const char *from, hpc_arena *a)
 {
     int gating = index_of(gates, o->gate);
-    if (from) {
-        int rc = check_model(o, c, from);
-        if (rc < 0) return rc;
-    } else if (o->experts > 0) {
+    int64_t top_k = top_k_of(o, gating);
+    hpc_model_config *one = hpc_arena_alloc(a, 1, sizeof *one);
+    hpc_upcycle_options up = {.experts = o->experts,
+                              .top_k = top_k,
+                              .every = o->expert_every,
+                              .normalise = gating == HPC_GATING_TOPK && top_k > 1};
+    if (!one) return HPC_E_NOMEM;
+    *one = *c;
+    *single = one;
+    int rc = hpc_model_config_upcycle(c, one, &up);
+    if (rc < 0) return rc;
+    hpc_model_config given = *c;
+    return check_model(o, &given, from);
+}
+
+int hpc_cmd_train_expert_model(hpc_model_config *c, const hpc_model_config **single,
+                               const train_options *o, const char *from, hpc_arena *a)
+{
+    int gating = index_of(gates, o->gate), rc = HPC_OK;
+    *single = NULL;
+    if (from && o->init && !o->model && c->experts < 2 && o->experts > 1)
+        TRY(upcycle(c, single, o, from, a));
+    else if (from)
+        TRY(check_model(o, c, from));
+    else if (o->experts > 0) {
         memcpy(c->family, "qwen3_moe", sizeof "qwen3_moe");
         c->qk_norm = HPC_QK_BY_HEAD;
         c->experts = o->experts;
-        c->top_k = o->top_k > 0 ? o->top_k : gating == HPC_GATING_TOPK ? 2 : 1;
+        c->top_k = top_k_of(o, gating);
         c->expert_every = o->expert_every;
         c->expert_ffn = o->expert_ffn > 0 ? o->expert_ffn : o->ffn;
         c->normalise = gating == HPC_GATING_TOPK && c->top_k > 1;
@@ -168,7 +206,8 @@ int hpc_cmd_train_expert_model(hpc_model_config *c, const train_options *o, cons
                         "gate=dense-to-sparse ends with one expert for a token, weighted by its "
                         "probability: it needs top-k=1, and a model that does not normalise "
                         "weights");
-    return HPC_OK;
+out:
+    return rc;
 }
 
 void hpc_cmd_train_expert_step(hpc_trainer_options *t, const train_options *o, int64_t steps)
@@ -178,6 +217,7 @@ void hpc_cmd_train_expert_step(hpc_trainer_options *t, const train_options *o, i
                                                   .balance = o->balance_loss,
                                                   .z = o->z_loss,
                                                   .noisy = o->noisy_weights};
+    t->zeros = o->diversify;
     t->anneal = (hpc_anneal_config){.from = o->temperature,
                                     .to = o->temperature_least,
                                     .threshold = o->threshold,

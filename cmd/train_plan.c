@@ -35,6 +35,8 @@ int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a)
                               .sequence = q->sequence,
                               .ahead = q->ahead,
                               .bucket_kib = (int64_t)(q->bucket_bytes >> 10)};
+    o->offload = hpc_offload_names[(*plan)->offload ? HPC_OFFLOAD_OPTIMIZER : HPC_OFFLOAD_NONE];
+    if ((*plan)->offload) o->offload_bucket = (*plan)->offload;
     o->recompute = policies[(*plan)->recompute];
     o->accumulate = (*plan)->microbatches;
     return o->ranks.grid ? HPC_OK : HPC_E_NOMEM;

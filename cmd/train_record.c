@@ -113,6 +113,7 @@ static bool is_fixed(const char *name)
         "threshold",
         "hard-from",
         "noisy-weights",
+        "diversify",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;
@@ -133,7 +134,8 @@ static bool is_free(const char *name)
         "device",     "resume",        "json",          "quiet",       "hours",
         "grid",       "zero",          "keep-depth",    "trace",       "trace-steps",
         "no-overlap", "overdecompose", "ahead",         "lora-dense",  "bucket-kib",
-        "sequence",   "plan",          "pipe-schedule", "pipe-chunks", "pipe-limit"};
+        "sequence",   "plan",          "pipe-schedule", "pipe-chunks", "pipe-limit",
+        "offload",    "offload-dir",   "offload-bucket"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

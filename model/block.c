@@ -279,10 +279,10 @@ static bool exchanges(const model_emitter *m)
     return m->o && m->o->experts.row_ranks > 0;
 }
 
-/* Rows of all experts times their matrices. */
-static hpc_value grouped(const model_emitter *m, int part, hpc_value x, hpc_value start)
+/* Rows times the matrix `w` of their expert. */
+static hpc_value grouped_by(const model_emitter *m, int part, hpc_value x, hpc_value w,
+                            hpc_value start)
 {
-    hpc_value w = matrix(m, part);
     hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
     bool sums = splits(m, part == HPC_PART_EXPERT_DOWN ? HPC_AXIS_ROW : HPC_AXIS_COL);
     hpc_grouped_attr at = {.trans_b = true,
@@ -291,6 +291,17 @@ static hpc_value grouped(const model_emitter *m, int part, hpc_value x, hpc_valu
                            .owned = exchanges(m)};
     hpc_value y = hpc_grouped(m->p, HPC_NEW, x, w, start, at);
     return sums ? joined(m, y) : y;
+}
+
+/* Rows of all experts times their matrices, plus (alpha / rank) B A x if they have adapters. */
+static hpc_value grouped(const model_emitter *m, int part, hpc_value x, hpc_value start)
+{
+    hpc_value y = grouped_by(m, part, x, matrix(m, part), start);
+    hpc_value a = model_param(m, part, 1), b = model_param(m, part, 2);
+    if (a < 0) return y;
+    hpc_value change = grouped_by(m, part, grouped_by(m, part, x, a, start), b, start);
+    double scale = m->c->adapter.alpha / (double)m->c->adapter.rank;
+    return hpc_binary(m->p, HPC_ADD, y, hpc_scale(m->p, HPC_NEW, change, HPC_NONE, scale));
 }
 
 /* The weights of the rows, as a column. */
@@ -391,6 +402,21 @@ static hpc_value expert_mlps(const model_emitter *m, hpc_value x, const hpc_disp
     return exchanges(m) ? hpc_exchange(m->p, x, plan, d->rows, true) : x;
 }
 
+/* The slots of tokens by expert. */
+static hpc_dispatched dispatch(const model_emitter *m, hpc_value h, hpc_value expert)
+{
+    const hpc_model_config *c = m->c;
+    hpc_dispatch_attr to = {
+        .experts = c->experts, .cap = capacity(m, h), .wide = c->dtype == HPC_F64};
+    if (to.cap == 0 || !m->o->experts.spread) return hpc_dispatch(m->p, expert, to);
+    hpc_admitted in = hpc_admit(m->p, expert, to);
+    to.cap = 0;
+    hpc_dispatched d = hpc_dispatch(m->p, in.expert, to);
+    d.dropped = in.dropped;
+    d.load = in.load;
+    return d;
+}
+
 static hpc_value experts(const model_emitter *m, hpc_value h)
 {
     const hpc_model_config *c = m->c;
@@ -401,9 +427,7 @@ static hpc_value experts(const model_emitter *m, hpc_value h)
                       .step = HPC_NONE,
                       .base = HPC_NONE};
     hpc_value weight = choose(m, &io);
-    hpc_dispatch_attr to = {
-        .experts = c->experts, .cap = capacity(m, h), .wide = c->dtype == HPC_F64};
-    hpc_dispatched d = hpc_dispatch(p, io.expert, to);
+    hpc_dispatched d = dispatch(m, h, io.expert);
     if (m->o && io.wants_prob) add_losses(m, &io, d.load);
     if (m->o) count_rows(m, &d);
     hpc_value x = expert_mlps(m, hpc_gather_own(p, h, d.token), &d);

@@ -246,15 +246,24 @@ out:
 typedef struct counts {
     int64_t all;
     double trained, frozen; /* parameters in matrices that a token multiplies */
+    double expert;          /* operations of one expert in each layer that has experts */
 } counts;
+
+/* A product forward and both of backward; without that of its own gradient if frozen. */
+static double operations(bool trainable)
+{
+    return trainable ? 6 : 4;
+}
 
 /* A token multiplies top_k matrices of a batch. */
 static void count(counts *n, const hpc_model_config *c, const hpc_model_tensor *t)
 {
     bool product = t->role == HPC_ROLE_MATRIX || t->role == HPC_ROLE_HEAD;
-    double share = t->batch > 0 ? (double)c->top_k / (double)t->batch : 1;
+    double one = (double)model_tensor_n(t) / (double)(t->batch > 0 ? t->batch : 1);
     n->all += model_tensor_n(t);
-    if (product) *(t->trainable ? &n->trained : &n->frozen) += share * (double)model_tensor_n(t);
+    if (t->batch > 0) n->expert += operations(t->trainable) * one;
+    if (t->batch > 0) one *= (double)c->top_k;
+    if (product) *(t->trainable ? &n->trained : &n->frozen) += one;
 }
 
 static counts count_all(const hpc_model_config *c)
@@ -287,5 +296,16 @@ double hpc_model_config_flops(const hpc_model_config *c, int64_t length)
     if (c->tied && c->head == HPC_HEAD_TOKENS && model_tensor_at(&embed, c, HPC_PART_EMBED, -1, 0))
         *(embed.trainable ? &n.trained : &n.frozen) += (double)model_tensor_n(&embed);
     double width = (double)(c->heads * hpc_model_config_head_dim(c));
-    return 6.0 * n.trained + 4.0 * n.frozen + 12.0 * width * keys;
+    return operations(true) * n.trained + operations(false) * n.frozen + 12.0 * width * keys;
+}
+
+double hpc_model_config_expert_flops(const hpc_model_config *c)
+{
+    return count_all(c).expert;
+}
+
+int64_t hpc_model_config_expert_layers(const hpc_model_config *c)
+{
+    if (c->experts == 0) return 0;
+    return c->layers / (c->expert_every > 1 ? c->expert_every : 1);
 }

@@ -25,11 +25,17 @@ static hpc_value input(const naming *in, const char *name, int rank, int64_t n, 
     return add(in, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
 }
 
-/* An input with one element per token, split over data, depth and expert. */
+void hpc_split_rows(hpc_type *t)
+{
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (HPC_ROW_AXES >> a & 1) t->layout[a] = HPC_SPLIT(0);
+}
+
+/* An input with one element per token. */
 static hpc_value by_token(const naming *in, const char *name, int64_t tokens)
 {
     hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
-    t.layout[HPC_AXIS_DATA] = t.layout[HPC_AXIS_DEPTH] = t.layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
+    hpc_split_rows(&t);
     return add(in, name, t);
 }
 

@@ -10,6 +10,10 @@
 extern "C" {
 #endif
 
+/* Axes over which ranks split the rows of a microbatch. */
+enum { HPC_ROW_AXES = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT };
+void hpc_split_rows(hpc_type *t); /* layout of a value with an element, or more, for each row */
+
 /* How training chooses experts, and what it adds to the loss. Inference takes the top_k of the
  * configuration. Auxiliary losses are summed over layers, and weighted by token like the loss. */
 typedef enum hpc_gating {
@@ -26,6 +30,7 @@ typedef struct hpc_expert_emission {
     /* > 0: rows go to the ranks along the expert axis that own their experts, and so many ranks
      * along row have other rows each (1, or with `sequence` all of them). 0: experts are here. */
     int64_t row_ranks;
+    bool spread; /* ranks have other tokens each: a capacity is counted over all of them */
 } hpc_expert_emission;
 
 /* Inputs and outputs of the program: T tokens in at most S sequences. */

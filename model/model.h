@@ -112,6 +112,9 @@ int64_t hpc_model_config_params(const hpc_model_config *c); /* of all tensors, a
  * per matrix parameter (4 if frozen), plus 12 * layers * heads * head_dim * keys for causal
  * attention. `keys` is the mean number of keys per token: length / 2, fewer with a window. */
 double hpc_model_config_flops(const hpc_model_config *c, int64_t length);
+/* The operations among these of one expert, in all layers that have experts; and those layers. */
+double hpc_model_config_expert_flops(const hpc_model_config *c);
+int64_t hpc_model_config_expert_layers(const hpc_model_config *c);
 
 /* ---- tensors ------------------------------------------------------------------------ */
 typedef enum hpc_part { /* a bias follows its weight */
@@ -188,6 +191,14 @@ static inline int64_t hpc_model_tensor_n(const hpc_model_tensor *t) /* elements 
     int64_t one = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
     return t->batch > 0 && !t->entry ? t->batch * one : one;
 }
+/* Extents of its value, with the batch; returns the rank. */
+static inline int hpc_model_tensor_extents(int64_t out[3], const hpc_model_tensor *t)
+{
+    int rank = 0;
+    if (t->batch > 0 && !t->entry) out[rank++] = t->batch;
+    for (int d = 0; d < t->rank; d++) out[rank++] = t->extent[d];
+    return rank;
+}
 /* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
 /* Initial values [first, first + n). The random stream depends on seed, part, block and adapter
@@ -230,6 +241,20 @@ int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t
 /* Appends which matrices ops cannot take as stored, and the type that holds them; may append
  * nothing. */
 int hpc_weights_note(hpc_buf *out, const hpc_weights *w);
+/* A mixture of experts that starts from one MLP, or from a mixture of one expert (`one`): each
+ * expert is a copy of it with other zeros (EvoMoE's diversified start). HPC_E_UNSUPPORTED: no family
+ * stores it. Routers have no first values here. */
+typedef struct hpc_upcycle_options {
+    int64_t experts, top_k, every; /* every: as expert_every, for a model without experts */
+    bool normalise;                /* as in hpc_model_config; Mixtral always does */
+    double zeros;                  /* share of a copy's elements that are set to 0 */
+    uint64_t seed;
+} hpc_upcycle_options;
+int hpc_model_config_upcycle(hpc_model_config *out, const hpc_model_config *one,
+                             const hpc_upcycle_options *o);
+/* Reads all matrices of batch t of the mixture from w, which has the configuration `one`. */
+int hpc_weights_read_copies(float *out, const hpc_weights *w, const hpc_model_config *one,
+                            const hpc_model_tensor *t, const hpc_upcycle_options *o);
 /* Writes config.json, generation_config.json and model.safetensors (parts of at most part_bytes; 0:
  * 5 GB) with the family's names and fused tensors. `read` gives tensor t as f32; adapters are
  * merged. An existing config.json is removed first and the new one is written last, so a failed

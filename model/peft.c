@@ -33,6 +33,7 @@ int model_peft_module(char out[MODEL_PEFT_NAME], const model_family *f, const hp
     model_stored s;
     int rc = HPC_OK;
     hpc_assert(model_tensor_at(&whole, c, t->part, t->block, 0));
+    whole.entry = t->entry;
     TRY(model_stored_of(&s, f, c, &whole));
     if (s.slots > 1 || s.transposed || s.paired)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
@@ -154,30 +155,49 @@ out:
 typedef int visit_fn(hpc_peft *p, const hpc_model_tensor *t, const hpc_stored_tensor *x,
                      void *user);
 
-/* Each tensor of the model, its adapters and rows that the file holds. */
+static int visit_if_there(hpc_peft *p, const hpc_model_tensor *t, visit_fn *visit, void *user)
+{
+    hpc_stored_tensor x;
+    bool there;
+    int rc = find(&there, &x, p, t);
+    if (rc == HPC_E_UNSUPPORTED) { /* no such tensor can be in the file */
+        hpc_error_clear();
+        return HPC_OK;
+    }
+    return rc >= 0 && there ? visit(p, t, &x, user) : rc;
+}
+
+/* Each matrix of t, its adapters and rows that the file holds. */
+static int for_each_of(hpc_peft *p, const hpc_model_tensor *t, visit_fn *visit, void *user)
+{
+    bool matrix = t->role == HPC_ROLE_MATRIX;
+    bool table = t->role == HPC_ROLE_EMBEDDING || t->role == HPC_ROLE_HEAD;
+    int rc = HPC_OK;
+    for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
+        if ((adapter == 3 && !table) || (adapter && adapter < 3 && !matrix)) continue;
+        if (adapter == 0 && t->batch > 0) continue; /* single experts are not replaced */
+        for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+            hpc_model_tensor one = model_tensor_entry(t, e);
+            one.adapter = adapter;
+            TRY(visit_if_there(p, &one, visit, user));
+        }
+    }
+out:
+    return rc;
+}
+
 static int for_each(hpc_peft *p, visit_fn *visit, void *user)
 {
-    for (int part = 0; part < HPC_PART_N; part++)
-        for (int64_t b = 0; b < (model_part_in_block(part) ? p->c.layers : 1); b++)
-            for (int adapter = 0; adapter < HPC_ADAPTER_KINDS; adapter++) {
-                hpc_model_tensor t;
-                hpc_stored_tensor x;
-                bool there;
-                int block = model_part_in_block(part) ? (int)b : -1;
-                if (!model_tensor_at(&t, &p->c, part, block, 0)) continue;
-                bool matrix = t.role == HPC_ROLE_MATRIX;
-                bool table = t.role == HPC_ROLE_EMBEDDING || t.role == HPC_ROLE_HEAD;
-                if ((adapter == 3 && !table) || (adapter && adapter < 3 && !matrix)) continue;
-                t.adapter = adapter;
-                int rc = find(&there, &x, p, &t);
-                if (rc == HPC_E_UNSUPPORTED) { /* no such tensor can be in the file */
-                    hpc_error_clear();
-                    continue;
-                }
-                if (rc >= 0 && there) rc = visit(p, &t, &x, user);
-                if (rc < 0) return rc;
-            }
-    return HPC_OK;
+    hpc_model_tensor t;
+    int rc = HPC_OK;
+    for (int part = 0; part < HPC_PART_N; part++) {
+        bool inside = model_part_in_block(part);
+        for (int64_t b = 0; b < (inside ? p->c.layers : 1); b++)
+            if (model_tensor_at(&t, &p->c, part, inside ? (int)b : -1, 0))
+                TRY(for_each_of(p, &t, visit, user));
+    }
+out:
+    return rc;
 }
 
 typedef struct survey {
@@ -347,7 +367,9 @@ out:
     return rc;
 }
 
-int hpc_peft_read(float *out, const hpc_peft *p, const hpc_weights *base, const hpc_model_tensor *t)
+/* One matrix: t itself, or one of a batch. */
+static int read_one(float *out, const hpc_peft *p, const hpc_weights *base,
+                    const hpc_model_tensor *t)
 {
     hpc_stored_tensor x = {0};
     float *stored = NULL;
@@ -365,5 +387,16 @@ int hpc_peft_read(float *out, const hpc_peft *p, const hpc_weights *base, const 
     TRY(spread(out, p, t, stored, x.extent[1]));
 out:
     hpc_free(stored);
+    return rc;
+}
+
+int hpc_peft_read(float *out, const hpc_peft *p, const hpc_weights *base, const hpc_model_tensor *t)
+{
+    int rc = HPC_OK;
+    for (int64_t e = 0; e < model_tensor_entries(t); e++) {
+        hpc_model_tensor one = model_tensor_entry(t, e);
+        TRY(read_one(out + e * model_tensor_n(&one), p, base, &one));
+    }
+out:
     return rc;
 }

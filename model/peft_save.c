@@ -9,41 +9,52 @@
 typedef struct saver {
     const hpc_model_config *c;
     const hpc_peft_options *o;
-    hpc_model_tensor *tensor; /* of the model; those with an adapter are first */
+    hpc_model_tensor *tensor; /* of the adapters; each matrix of a batch is one */
     hpc_stored_tensor *list;
     char (*name)[MODEL_PEFT_NAME + 48];
     int64_t n;
+    model_batch batch;
 } saver;
 
 /* ---- tensors ------------------------------------------------------------------------------------
  */
 
+static int add_tensor(saver *v, const model_family *f, const hpc_model_tensor *t)
+{
+    char module[MODEL_PEFT_NAME];
+    int rc = model_peft_module(module, f, v->c, t);
+    if (rc < 0) return rc;
+    snprintf(v->name[v->n], sizeof *v->name, "%s%s", module, model_peft_tail(t->adapter));
+    v->list[v->n] =
+        (hpc_stored_tensor){.name = v->name[v->n],
+                            .dtype = v->o->dtype,
+                            .rank = 2,
+                            .extent = {t->extent[0], t->extent[1]},
+                            .bytes = (size_t)model_tensor_n(t) *
+                                     hpc_dtype_get(v->o->dtype)->block_bytes};
+    v->tensor[v->n++] = *t;
+    return HPC_OK;
+}
+
 static int plan(saver *v)
 {
     const model_family *f = model_family_find(v->c->family);
     hpc_model_tensor *all = NULL;
-    int64_t n = 0;
+    int64_t n = 0, most = 0;
     int rc;
     TRY(hpc_model_tensors(&all, &n, v->c));
-    v->tensor = all;
-    v->list = hpc_alloc((size_t)n, sizeof *v->list);
-    v->name = hpc_alloc((size_t)n, sizeof *v->name);
-    if (!v->list || !v->name) TRY(HPC_E_NOMEM);
-    for (int64_t k = 0; k < n; k++) {
-        char module[MODEL_PEFT_NAME];
-        const hpc_model_tensor t = all[k];
-        if (!t.adapter) continue;
-        TRY(model_peft_module(module, f, v->c, &t));
-        snprintf(v->name[v->n], sizeof *v->name, "%s%s", module, model_peft_tail(t.adapter));
-        v->list[v->n] = (hpc_stored_tensor){.name = v->name[v->n],
-                                            .dtype = v->o->dtype,
-                                            .rank = 2,
-                                            .extent = {t.extent[0], t.extent[1]},
-                                            .bytes = (size_t)model_tensor_n(&t) *
-                                                     hpc_dtype_get(v->o->dtype)->block_bytes};
-        v->tensor[v->n++] = t;
-    }
+    for (int64_t k = 0; k < n; k++) most += model_tensor_entries(&all[k]);
+    v->tensor = hpc_alloc((size_t)most, sizeof *v->tensor);
+    v->list = hpc_alloc((size_t)most, sizeof *v->list);
+    v->name = hpc_alloc((size_t)most, sizeof *v->name);
+    if (!v->tensor || !v->list || !v->name) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t e = 0; all[k].adapter && e < model_tensor_entries(&all[k]); e++) {
+            hpc_model_tensor one = model_tensor_entry(&all[k], e);
+            TRY(add_tensor(v, f, &one));
+        }
 out:
+    hpc_free(all);
     return rc;
 }
 
@@ -67,14 +78,14 @@ out:
 
 static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
 {
-    const saver *v = user;
+    saver *v = user;
     const hpc_model_tensor *t = &v->tensor[i];
     int64_t n = model_tensor_n(t);
     float *x = hpc_alloc((size_t)n, sizeof *x);
     void *narrow = hpc_alloc((size_t)n, sizeof *x);
     int rc = x && narrow ? HPC_OK : HPC_E_NOMEM;
     TRY(rc);
-    TRY(v->o->read(x, t, v->o->user));
+    TRY(model_batch_read(x, &v->batch, t, v->o->read, v->o->user));
     if (t->adapter == 3) TRY(add_base(x, v, t));
     hpc_from_f32(narrow, v->o->dtype, x, n);
     TRY(hpc_file_write(w, narrow, v->list[i].bytes));
@@ -95,6 +106,18 @@ static void last_name(char out[MODEL_PEFT_NAME], const char *name, const char *t
     snprintf(out, MODEL_PEFT_NAME, "%.*s", (int)(n - from), name + from);
 }
 
+/* An MLP and the experts of other blocks have matrices of one name. */
+static bool is_named_before(const saver *v, int64_t k, const char *name)
+{
+    char other[MODEL_PEFT_NAME];
+    for (int64_t i = 0; i < k; i++) {
+        if (v->tensor[i].adapter != 1) continue;
+        last_name(other, v->name[i], model_peft_tail(1));
+        if (strcmp(other, name) == 0) return true;
+    }
+    return false;
+}
+
 static void put_targets(hpc_json_out *w, const saver *v)
 {
     uint32_t done = 0;
@@ -104,7 +127,7 @@ static void put_targets(hpc_json_out *w, const saver *v)
         if (v->tensor[k].adapter != 1 || done >> v->tensor[k].part & 1) continue;
         done |= 1u << v->tensor[k].part;
         last_name(name, v->name[k], model_peft_tail(1));
-        hpc_json_put_text(w, NULL, name);
+        if (!is_named_before(v, k, name)) hpc_json_put_text(w, NULL, name);
     }
     hpc_json_close(w, ']');
 }
@@ -202,6 +225,7 @@ int hpc_peft_save(const char *dir, const hpc_model_config *c, const hpc_peft_opt
     TRY(save_config(dir, &v)); /* last: with it, the directory is whole */
 out:
     hpc_buf_release(&path);
+    hpc_free(v.batch.data);
     hpc_free(v.tensor);
     hpc_free(v.list);
     hpc_free(v.name);

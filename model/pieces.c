@@ -83,26 +83,49 @@ void model_pieces_release(model_pieces *v)
 {
     hpc_free(v->piece);
     hpc_free(v->list);
-    hpc_free(v->batch);
+    for (size_t k = 0; k < sizeof v->batch / sizeof *v->batch; k++) hpc_free(v->batch[k].data);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* w += (alpha / rank) B A. */
-static int merge(float *w, const model_pieces *v, const hpc_model_tensor *t)
+int model_batch_read(float *out, model_batch *b, const hpc_model_tensor *t,
+                     int (*read)(float *out, const hpc_model_tensor *t, void *user), void *user)
 {
-    hpc_model_tensor ta, tb;
-    if (!model_tensor_at(&ta, v->c, t->part, t->block, 1) ||
-        !model_tensor_at(&tb, v->c, t->part, t->block, 2))
-        return HPC_OK;
-    int64_t rank = ta.extent[0], rows = t->extent[0], cols = t->extent[1];
+    hpc_model_tensor all = *t;
+    size_t n = (size_t)model_tensor_n(t);
+    int rc = HPC_OK;
+    if (!t->entry) return read(out, t, user);
+    all.entry = 0;
+    if (!b->data || strcmp(b->name, t->name) != 0) {
+        hpc_free(b->data);
+        b->data = hpc_alloc((size_t)model_tensor_n(&all), sizeof *b->data);
+        if (!b->data) return HPC_E_NOMEM;
+        b->name[0] = '\0';
+        TRY(read(b->data, &all, user));
+        memcpy(b->name, t->name, sizeof b->name);
+    }
+    memcpy(out, b->data + (size_t)(t->entry - 1) * n, n * sizeof *out);
+out:
+    return rc;
+}
+
+static int read_one(float *out, model_pieces *v, const hpc_model_tensor *t)
+{
+    return model_batch_read(out, &v->batch[t->adapter], t, v->read, v->user);
+}
+
+/* w += (alpha / rank) B A, of a single matrix. */
+static int merge_one(float *w, model_pieces *v, const hpc_model_tensor *ta,
+                     const hpc_model_tensor *tb)
+{
+    int64_t rank = ta->extent[0], rows = tb->extent[0], cols = ta->extent[1];
     float scale = (float)(v->c->adapter.alpha / (double)rank);
-    float *a = hpc_alloc((size_t)model_tensor_n(&ta), sizeof *a);
-    float *b = hpc_alloc((size_t)model_tensor_n(&tb), sizeof *b);
+    float *a = hpc_alloc((size_t)model_tensor_n(ta), sizeof *a);
+    float *b = hpc_alloc((size_t)model_tensor_n(tb), sizeof *b);
     int rc = a && b ? HPC_OK : HPC_E_NOMEM;
     if (rc < 0) goto out;
-    TRY(v->read(a, &ta, v->user));
-    TRY(v->read(b, &tb, v->user));
+    TRY(read_one(a, v, ta));
+    TRY(read_one(b, v, tb));
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < rank; i++) {
             float by = scale * b[r * rank + i];
@@ -111,6 +134,24 @@ static int merge(float *w, const model_pieces *v, const hpc_model_tensor *t)
 out:
     hpc_free(a);
     hpc_free(b);
+    return rc;
+}
+
+/* Merges the adapters of t: of all matrices of a batch, or of the one that t describes. */
+static int merge(float *w, model_pieces *v, const hpc_model_tensor *t)
+{
+    hpc_model_tensor ta, tb;
+    int64_t first = t->entry ? t->entry - 1 : 0, n = model_tensor_entries(t);
+    int rc = HPC_OK;
+    if (!model_tensor_at(&ta, v->c, t->part, t->block, 1) ||
+        !model_tensor_at(&tb, v->c, t->part, t->block, 2))
+        return HPC_OK;
+    for (int64_t e = 0; e < n; e++) {
+        hpc_model_tensor a = model_tensor_entry(&ta, first + e);
+        hpc_model_tensor b = model_tensor_entry(&tb, first + e);
+        TRY(merge_one(w + e * (model_tensor_n(t) / n), v, &a, &b));
+    }
+out:
     return rc;
 }
 
@@ -149,27 +190,6 @@ static int64_t largest_of(const model_piece *p)
     for (int slot = 0; slot < p->s.slots; slot++)
         if (model_tensor_n(&p->t[slot]) > most) most = model_tensor_n(&p->t[slot]);
     return most;
-}
-
-/* Reads t. Of a batch, all matrices are read at once and kept for the following pieces. */
-static int read_one(float *out, model_pieces *v, const hpc_model_tensor *t)
-{
-    hpc_model_tensor all = *t;
-    size_t n = (size_t)model_tensor_n(t);
-    int rc = HPC_OK;
-    if (!t->entry) return v->read(out, t, v->user);
-    all.entry = 0;
-    if (!v->batch || strcmp(v->batch_name, t->name) != 0) {
-        hpc_free(v->batch);
-        v->batch_name = NULL;
-        v->batch = hpc_alloc((size_t)model_tensor_n(&all), sizeof *v->batch);
-        if (!v->batch) return HPC_E_NOMEM;
-        TRY(v->read(v->batch, &all, v->user));
-        v->batch_name = t->name;
-    }
-    memcpy(out, v->batch + (size_t)(t->entry - 1) * n, n * sizeof *out);
-out:
-    return rc;
 }
 
 static int fill(float *stored, model_pieces *v, const model_piece *p)

@@ -65,6 +65,13 @@ hpc_value model_serve_attention(const model_emitter *m, hpc_value q, hpc_value k
                                 hpc_attention_attr attr);
 
 /* ---- stored tensors (pieces.c) --------------------------------------------------------------- */
+typedef struct model_batch { /* the matrices of all experts that were read last */
+    float *data;
+    char name[HPC_TENSOR_NAME];
+} model_batch;
+/* Reads t. If it is one matrix of a batch, all are read at once and kept for the next call. */
+int model_batch_read(float *out, model_batch *b, const hpc_model_tensor *t,
+                     int (*read)(float *out, const hpc_model_tensor *t, void *user), void *user);
 typedef struct model_piece { /* a stored tensor */
     model_stored s;          /* storage of t[0] */
     hpc_model_tensor t[3];   /* our tensors in it: one, or three fused */
@@ -77,8 +84,7 @@ typedef struct model_pieces {
     model_piece *piece;
     hpc_stored_tensor *list; /* without data; points to the pieces' names */
     int64_t n;
-    float *batch; /* the matrices of all experts that were read last, or NULL */
-    const char *batch_name;
+    model_batch batch[3]; /* of the matrices, and of A and B of their adapters */
 } model_pieces;
 int model_pieces_plan(model_pieces *v, hpc_dtype dtype); /* plans all tensors with this type */
 void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype);

@@ -224,9 +224,9 @@ static bool fits_block(const hpc_model_config *c, int part, int block)
 
 hpc_type model_tensor_type(const hpc_model_tensor *t, hpc_dtype dtype)
 {
-    int64_t extent[] = {t->batch, t->extent[0], t->extent[1]};
-    bool batch = t->batch > 0 && !t->entry;
-    return hpc_type_of(dtype, t->rank + batch, batch ? extent : t->extent);
+    int64_t extent[3];
+    int rank = hpc_model_tensor_extents(extent, t);
+    return hpc_type_of(dtype, rank, extent);
 }
 
 hpc_model_tensor model_tensor_entry(const hpc_model_tensor *t, int64_t e)
@@ -283,11 +283,11 @@ static bool has_adapter(const hpc_model_config *c, int part, int adapter)
     const hpc_adapter_config *a = &c->adapter;
     if (a->rank == 0) return false;
     if (adapter == 3) return a->token_n > 0 && rows[part].split == WORDS;
-    bool batch = is_batch(part) || part >= 32; /* adapters are single matrices */
-    return rows[part].role == HPC_ROLE_MATRIX && !batch && a->targets >> part & 1;
+    if (part == HPC_PART_ROUTER || part >= 32) return false; /* 32: bits of a set of targets */
+    return rows[part].role == HPC_ROLE_MATRIX && a->targets >> part & 1;
 }
 
-/* A is [rank,in], B [out,rank]. B starts as 0, so the adapted model starts as its base. A has the
+/* A is [rank,in], B [out,rank]; of a batch, each matrix has its own. B starts as 0, so the adapted model starts as its base. A has the
  * variance of peft's initial values, uniform in +-1/sqrt(in). */
 static void adapt(hpc_model_tensor *t, const hpc_model_config *c)
 {

@@ -4,9 +4,12 @@
  * square of their sum.
  *
  * Ranks along data count as separate microbatches: each keeps sums of its own, which the update
- * adds up. Ranks that split the moments, or rows within a microbatch, add up gradients first.
+ * adds up. Ranks that split the moments, or rows within a microbatch, add up gradients first. Of a
+ * pipeline with a tied table, the last stage sends the head's gradient to the first, which has the
+ * moments of the table; the update sends these to all.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "train/update_priv.h"
 
@@ -83,6 +86,26 @@ static void settle(update *u, hpc_value moment, hpc_value sum)
     hpc_scale(u->p, moment, sum, HPC_NONE, 1);
 }
 
+/* Is it the table of a pipeline's first and last stage? */
+static bool is_tied(const update *u, const target *t)
+{
+    return u->parallel && u->parallel->grid.extent[HPC_AXIS_PIPE] > 1 &&
+           t->whole == u->io->model.table && t->whole == u->io->model.head;
+}
+
+/* A moment of the first stage, on all ranks: others add nothing to the sum. */
+static hpc_value of_first_stage(update *u, const target *t, hpc_value moment)
+{
+    hpc_program *p = u->p;
+    hpc_value sum = update_like(u, "adama.sum", t);
+    if (sum < 0) return sum;
+    memcpy(p->value[sum].type.layout, p->value[moment].type.layout, sizeof(int8_t[HPC_AXIS_N]));
+    p->value[sum].type.layout[HPC_AXIS_PIPE] = HPC_PARTIAL;
+    p->value[sum].buffer = true;
+    settle(u, sum, moment);
+    return hpc_copy(p, sum, real_of(u, moment));
+}
+
 bool adama_has(const update *u, const char *name)
 {
     char moment[HPC_TENSOR_NAME + 32];
@@ -96,7 +119,12 @@ void adama_step(update *u, const target *t)
     hpc_value m = moment_of(u, "adam.m", t), v = moment_of(u, "adam.v", t), sum[2] = {m, v};
     hpc_adamw_attr at = {u->o->beta1, u->o->beta2, u->o->eps, t->decay};
     bool partial = m >= 0 && is_partial(u, m);
-    for (int k = 0; partial && k < 2; k++) sum[k] = hpc_copy(p, sum[k], real_of(u, m));
+    for (int k = 0; m >= 0 && k < 2; k++) {
+        if (is_tied(u, t))
+            sum[k] = of_first_stage(u, t, sum[k]);
+        else if (partial)
+            sum[k] = hpc_copy(p, sum[k], real_of(u, m));
+    }
     hpc_adam_step(p, t->param, t->half, sum[0], sum[1], u->io->lr, u->io->model.step, at);
     if (partial) settle(u, m, sum[0]);
     if (partial) settle(u, v, sum[1]);

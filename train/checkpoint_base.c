@@ -96,9 +96,8 @@ static int hash_weights(hpc_hash128 *out, const hpc_weights *w, const hpc_model_
     hash = hpc_alloc((size_t)n + 1, sizeof *hash);
     if (!hash) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < n; k++) {
-        int64_t elements = 1;
+        int64_t elements = hpc_model_tensor_n(&tensor[k]);
         if (!trainer_is_base(w, &tensor[k])) continue;
-        for (int d = 0; d < tensor[k].rank; d++) elements *= tensor[k].extent[d];
         TRY(hpc_grow(&data, &cap, elements, sizeof *data));
         TRY(hpc_weights_read(data, w, &tensor[k]));
         hash[k] = hpc_hash_wide(data, (size_t)elements * sizeof *data);

@@ -152,11 +152,10 @@ static bool find(hpc_stored_tensor *x, const hpc_saved *s, const char *name)
 /* As the run held it: in the type that it computes in. */
 static int read_base(float *out, const hpc_saved *s, const hpc_model_tensor *t)
 {
-    int64_t n = 1;
+    int64_t n = hpc_model_tensor_n(t);
     void *room;
     int rc = hpc_weights_read(out, s->base, t);
     if (rc < 0 || s->model.dtype == HPC_F32) return rc;
-    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
     room = hpc_alloc((size_t)n + 1, hpc_dtype_get(s->model.dtype)->block_bytes);
     if (!room) return HPC_E_NOMEM;
     hpc_from_f32(room, s->model.dtype, out, n);
@@ -170,17 +169,16 @@ int hpc_saved_read(float *out, const hpc_model_tensor *t, void *saved)
     static const int64_t origin[HPC_RANK_MAX];
     hpc_saved *s = saved;
     hpc_stored_tensor x;
-    int64_t n = 1;
+    int64_t n = hpc_model_tensor_n(t), extent[3];
     void *room = NULL;
-    int rc;
+    int rc, rank = hpc_model_tensor_extents(extent, t);
     if (s->base && trainer_is_base(s->base, t)) return read_base(out, s, t);
     if (!find(&x, s, t->name))
         return hpc_fail(HPC_E_FORMAT, "%s, step %lld: it has no %s", s->folder,
                         (long long)s->at.step, t->name);
-    if (x.rank != t->rank || memcmp(x.extent, t->extent, (size_t)x.rank * sizeof *x.extent) != 0)
+    if (x.rank != rank || memcmp(x.extent, extent, (size_t)rank * sizeof *extent) != 0)
         return hpc_fail(HPC_E_FORMAT, "%s, step %lld: its %s has another shape", s->folder,
                         (long long)s->at.step, t->name);
-    for (int d = 0; d < x.rank; d++) n *= x.extent[d];
     room = hpc_alloc((size_t)n + 1, hpc_dtype_get(x.dtype)->block_bytes);
     if (!room) TRY(HPC_E_NOMEM);
     TRY(checkpoint_state_read(room, s->state, x.name, origin, x.extent));

@@ -1,5 +1,6 @@
 /*
- * fit.c: finds the least recomputation that fits in a memory budget.
+ * fit.c: finds the least recomputation that fits in a memory budget, and offloads optimizer state
+ * where recomputation alone does not suffice.
  */
 #include "train/run.h"
 
@@ -33,31 +34,56 @@ out:
     return rc;
 }
 
-/* Tries policies from the cheapest to the most saving, each with as few blocks as suffice. */
-int hpc_trainer_fit(hpc_trainer_options *o, double budget)
+/* Tries policies from the cheapest to the most saving, each with as few blocks as suffice. *bytes:
+ * of the last one tried, above the budget if none suffices. */
+static int recompute(double *bytes, hpc_trainer_options *o, double budget)
 {
-    double bytes;
     int rc, least = 1, most = (int)o->model.layers;
-    TRY(needs(&bytes, o, HPC_RECOMPUTE_NONE, 0));
-    if (bytes <= budget) goto out;
-    TRY(needs(&bytes, o, HPC_RECOMPUTE_SELECTIVE, 0));
-    if (bytes <= budget) goto out;
-    TRY(needs(&bytes, o, HPC_RECOMPUTE_BLOCK, most));
-    if (bytes > budget)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s needs %.3g GiB with every block recomputed, memory allows %.3g: use fewer "
-                     "rows, a shorter length%s or a smaller model",
-                     o->grid ? "a rank" : "the run", bytes / 0x1p30, budget / 0x1p30,
-                     o->grid ? ", more ranks" : ""));
+    TRY(needs(bytes, o, HPC_RECOMPUTE_NONE, 0));
+    if (*bytes <= budget) goto out;
+    TRY(needs(bytes, o, HPC_RECOMPUTE_SELECTIVE, 0));
+    if (*bytes <= budget) goto out;
+    TRY(needs(bytes, o, HPC_RECOMPUTE_BLOCK, most));
+    if (*bytes > budget) goto out;
     while (least < most) {
         int middle = (least + most) / 2;
-        TRY(needs(&bytes, o, HPC_RECOMPUTE_BLOCK, middle));
-        if (bytes <= budget)
+        double half;
+        TRY(needs(&half, o, HPC_RECOMPUTE_BLOCK, middle));
+        if (half <= budget)
             most = middle;
         else
             least = middle + 1;
     }
     o->step.recompute_blocks = most;
+out:
+    return rc;
+}
+
+/* A step without state to offload, or a device that cannot, stays as it is. */
+static int offload(double *bytes, hpc_trainer_options *o, double budget)
+{
+    o->offload.policy = HPC_OFFLOAD_OPTIMIZER;
+    int rc = recompute(bytes, o, budget);
+    if (rc != HPC_E_ARG && rc != HPC_E_UNSUPPORTED) return rc;
+    hpc_error_clear();
+    o->offload.policy = HPC_OFFLOAD_AUTO;
+    return HPC_OK;
+}
+
+int hpc_trainer_fit(hpc_trainer_options *o, double budget)
+{
+    double bytes;
+    int rc;
+    TRY(recompute(&bytes, o, budget));
+    if (bytes > budget && o->offload.policy == HPC_OFFLOAD_AUTO) TRY(offload(&bytes, o, budget));
+    if (bytes > budget)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%s needs %.3g GiB with every block recomputed%s, memory allows %.3g: use fewer "
+                     "rows, a shorter length%s or a smaller model",
+                     o->grid ? "a rank" : "the run", bytes / 0x1p30,
+                     o->offload.policy == HPC_OFFLOAD_OPTIMIZER ? " and optimizer state offloaded"
+                                                                : "",
+                     budget / 0x1p30, o->grid ? ", more ranks" : ""));
 out:
     return rc;
 }

@@ -34,6 +34,7 @@ static const metric_column columns[HPC_METRIC_N] = {
     [HPC_METRIC_EXPOSED_MS] = {"exposed_ms", "speed/exposed_ms", false, false},
     [HPC_METRIC_EXPERTS] = {"experts", "experts/active", false, false},
     [HPC_METRIC_DROPPED] = {"dropped", "experts/dropped", false, false},
+    [HPC_METRIC_FLOPS] = {"flops", "train/flops", false, false},
 };
 
 const metric_column *metric_column_of(hpc_metric m)

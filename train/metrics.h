@@ -31,6 +31,7 @@ typedef enum hpc_metric {
     HPC_METRIC_EXPOSED_MS,      /* exposed communication of the first rank in a step */
     HPC_METRIC_EXPERTS,         /* experts per token; 0: the model has none */
     HPC_METRIC_DROPPED,         /* choices of experts that found no capacity */
+    HPC_METRIC_FLOPS,           /* of the step by formula, with the experts that tokens reached */
     HPC_METRIC_N
 } hpc_metric;
 const char *hpc_metric_name(hpc_metric m); /* column name: "grad_norm" */

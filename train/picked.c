@@ -33,7 +33,8 @@ int trainer_find_kept(hpc_trainer *t)
     t->from_base = hpc_alloc((size_t)p->value_n + 1, sizeof *t->from_base);
     if (!t->keeps || !t->from_base) return HPC_E_NOMEM;
     for (hpc_value v = 0; v < p->value_n; v++)
-        t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0;
+        t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0 &&
+                      !p->value[v].buffer;
     for (hpc_value v = 0; v < p->value_n; v++)
         if (p->value[v].kind == HPC_VALUE_STATE) {
             if (p->value[v].grad >= 0) t->keeps[p->value[v].grad] = false;

@@ -16,7 +16,8 @@ extern "C" {
  * INTERLEAVED: the same with several stages on each rank, in turns of as many microbatches as there
  * are ranks. ARRIVAL: whichever message has arrived, backwards first, with at most `limit`
  * microbatches in flight. Backwards of a stage always run in the order of microbatches, so all
- * schedules give the same bits. */
+ * schedules give the same bits of gradients; their norm is summed by ranks, so its last bits depend
+ * on the cut. */
 typedef enum hpc_pipe_schedule {
     HPC_PIPE_AUTO, /* 1F1B; INTERLEAVED with more than one chunk */
     HPC_PIPE_GPIPE,

@@ -81,10 +81,6 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
                         "%lld stages in all",
                         ranks, pipe.chunks, pipe.chunks > 1 ? "s" : "", (long long)c->layers,
                         (long long)(c->layers < HPC_STAGES ? c->layers : HPC_STAGES));
-    if (c->experts > 0)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "pipe=%d: stages do not add up what experts count in all blocks yet",
-                        ranks);
     if (c->adapter.token_n > 0)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "pipe=%d: adapters with trained tokens change a table that the first and "
@@ -96,17 +92,10 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
                        int64_t length)
 {
-    static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_PIPE | 1u << HPC_AXIS_DEPTH |
-                                  1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL | 1u << HPC_AXIS_EXPERT;
+    int64_t parts = 1;
     int rc;
     for (int a = 0; a < HPC_AXIS_N; a++)
-        if (extent_of(&q->grid, a) > 1 && !(known >> a & 1))
-            return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s=%d: training does not split along this axis yet; use data, pipe, "
-                            "depth, row and col",
-                            hpc_axis_name((hpc_axis)a), q->grid.extent[a]);
-    int64_t parts = (int64_t)extent_of(&q->grid, HPC_AXIS_DATA) *
-                    extent_of(&q->grid, HPC_AXIS_DEPTH) * extent_of(&q->grid, HPC_AXIS_EXPERT);
+        if (HPC_ROW_AXES >> a & 1) parts *= extent_of(&q->grid, a);
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
     TRY(check_divides("rows (of all ranks, in a microbatch)", rows,
@@ -132,17 +121,11 @@ int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_A
     *parts = 1;
     for (int k = 0; k < HPC_AXIS_N; k++) {
         int a = hpc_axis_nesting[k];
-        if (a != HPC_AXIS_DATA && a != HPC_AXIS_DEPTH && a != HPC_AXIS_EXPERT) continue;
+        if (!(HPC_ROW_AXES >> a & 1)) continue;
         part = part * extent_of(s, a) + coord[a];
         *parts *= extent_of(s, a);
     }
     return part;
-}
-
-void plan_rows(hpc_type *t)
-{
-    t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
-    t->layout[HPC_AXIS_EXPERT] = HPC_SPLIT(0);
 }
 
 void plan_stream(hpc_type *t, hpc_axes split, bool sequence)
@@ -207,8 +190,7 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_conf
 static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_parallel *q)
 {
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH || a == HPC_AXIS_EXPERT ||
-                    (a == HPC_AXIS_ROW && q->sequence);
+        bool rows = HPC_ROW_AXES >> a & 1 || (a == HPC_AXIS_ROW && q->sequence);
         bool whole = v->type.layout[a] == HPC_REPLICATED || (a == HPC_AXIS_DATA && q->zero < 2);
         g->type.layout[a] = rows && whole ? HPC_PARTIAL : v->type.layout[a];
         g->settled[a] = v->type.layout[a];

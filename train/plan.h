@@ -5,6 +5,7 @@
 #ifndef HPC_TRAIN_PLAN_H
 #define HPC_TRAIN_PLAN_H
 
+#include "runtime/program/offload.h"
 #include "train/train.h"
 
 #ifdef __cplusplus
@@ -56,6 +57,7 @@ struct hpc_train_plan {
     hpc_parallel parallel; /* with pipe.first and the schedule resolved */
     int recompute, recompute_blocks;
     int64_t microbatches;
+    int64_t offload;         /* elements of a bucket of state outside (hpc_step_offload); 0: none */
     hpc_plan_layout *layout; /* [layout_n], in the order of the tensor table */
     int64_t layout_n;
     hpc_plan_list *list; /* [list_n]: by coordinate on the pipe axis */
@@ -79,6 +81,10 @@ void hpc_plan_put(hpc_json_out *w, const char *key, const hpc_train_plan *plan);
 /* HPC_E_FORMAT names the key; HPC_E_UNSUPPORTED: a newer version. */
 int hpc_plan_read(hpc_train_plan **out, const char *path);
 int hpc_plan_get(hpc_train_plan **out, const hpc_json *root);
+
+/* The last pass: keeps moments and masters outside, which element-wise updates then use in buckets
+ * of o->bucket elements. HPC_E_ARG: the step has no such state. */
+int hpc_step_offload(hpc_offload_options *o, const hpc_step *io, hpc_program *p);
 
 /* ---- time ------------------------------------------------------------------------------ */
 /* Makespan of the gradient tasks of all ranks along pipe, by discrete events. IN_ORDER runs the

@@ -400,7 +400,7 @@ static int note_skipped(run *r, const hpc_trainer_result *s)
 
 static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double lr, int64_t ns)
 {
-    double seconds = (double)ns * 1e-9, flops = r->plan.model_flops * (double)s->tokens / seconds;
+    double seconds = (double)ns * 1e-9, flops = s->flops / seconds;
     return (hpc_metrics_row){
         .value = {[HPC_METRIC_STEP] = (double)r->at.step,
                   [HPC_METRIC_TOKENS] = (double)r->at.tokens,
@@ -417,7 +417,8 @@ static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double 
                   [HPC_METRIC_SAVE_MS] = (double)(r->held_ns - r->held_told_ns) * 1e-6,
                   [HPC_METRIC_EXPOSED_MS] = s->exposed * 1e3,
                   [HPC_METRIC_EXPERTS] = s->active,
-                  [HPC_METRIC_DROPPED] = s->dropped},
+                  [HPC_METRIC_DROPPED] = s->dropped,
+                  [HPC_METRIC_FLOPS] = s->flops},
         .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
 }
 

@@ -19,6 +19,19 @@ extern "C" {
 #endif
 
 /* ---- a trainer ---------------------------------------------------------------------------- */
+/* Optimizer state that only element-wise updates use (moments, masters) in a mapped file, a nameless
+ * one for each rank. AUTO: only if hpc_trainer_fit finds no other way. */
+typedef enum hpc_offload_policy {
+    HPC_OFFLOAD_AUTO,
+    HPC_OFFLOAD_NONE,
+    HPC_OFFLOAD_OPTIMIZER
+} hpc_offload_policy;
+extern const char *const hpc_offload_names[]; /* "auto", ... by kind, NULL-terminated */
+typedef struct hpc_trainer_offload {
+    int policy;         /* hpc_offload_policy */
+    int64_t bucket;     /* elements of a buffer; 0: 2^20 */
+    const char *folder; /* of the file */
+} hpc_trainer_offload;
 typedef struct hpc_trainer_options {
     hpc_model_config model;
     hpc_optimizer_config optimizer;
@@ -44,8 +57,13 @@ typedef struct hpc_trainer_options {
     const hpc_train_plan *plan; /* borrowed: replaces parallel, step.recompute and accumulate; NULL:
                              the trainer makes a plan from these */
     hpc_anneal_config anneal;   /* with step.model.experts.gating HPC_GATING_ANNEAL */
+    const hpc_model_config *single; /* borrowed while it opens: the configuration of `init`, of
+                                   whose MLP or only expert all experts start as copies; NULL: that
+                                   of `model` */
+    double zeros;               /* with `single`: share of a copy's elements that start as 0 */
     const hpc_buf *products;    /* borrowed: text of hpc_trainer_products, for the same algorithms;
                                    NULL or empty: none */
+    hpc_trainer_offload offload;
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;
@@ -57,6 +75,7 @@ typedef struct hpc_trainer_plan {
     double model_flops;               /* per token, by formula */
     int64_t refreshes_in_100;         /* refreshes per 100 steps after the burst */
     char unproven[160]; /* text of hpc_step_prove on the first of many ranks; else "" */
+    double outside_bytes, moved_bytes; /* offload: in the file; to and from it, in a step */
 } hpc_trainer_plan;
 /* Opens a trainer. Collective over the grid, as are all functions below; all ranks pass the same
  * options and batches. dry: emits and places the program but allocates nothing; then the trainer
@@ -65,8 +84,8 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
 void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
 /* Sets step.recompute and step.recompute_blocks to the least recomputation with which every rank
- * fits in `budget` bytes. All ranks get the same result; HPC_E_ARG on all of them: recomputing
- * every block does not suffice. */
+ * fits in `budget` bytes; if recomputing every block does not suffice, also offload.policy, unless
+ * that is NONE. All ranks get the same result; HPC_E_ARG on all of them: nothing suffices. */
 int hpc_trainer_fit(hpc_trainer_options *o, double budget);
 /* Estimates the seconds of a step without refresh, and of a refresh. An instruction takes the
  * longer of its compute time, at the rate of its operand type, and its memory time. */
@@ -108,6 +127,7 @@ typedef struct hpc_trainer_result {
     double exposed;  /* seconds of communication that computation did not hide (hpc_exec_exposed) */
     double active;   /* experts per token, the mean of layers that have any; 0: none has */
     double dropped;  /* choices of experts that found no capacity, over all layers */
+    double flops;    /* by formula, with the experts that tokens reached */
 } hpc_trainer_result;
 /* The `accumulate` batches of a step, to be filled by the caller or by hpc_trainer_load. */
 hpc_batch **hpc_trainer_batches(const hpc_trainer *t);

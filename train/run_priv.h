@@ -13,6 +13,14 @@ typedef struct trainer_copy {
     bool reading; /* a step must not write state before hpc_exec_snapshot_end */
 } trainer_copy;
 
+/* Offloaded state, in a mapped file. */
+typedef struct trainer_outside {
+    void *data;
+    size_t bytes;
+    hpc_lent *lent; /* [lent_n] */
+    int64_t lent_n;
+} trainer_outside;
+
 struct hpc_trainer {
     hpc_trainer_options o;
     hpc_program *p;
@@ -41,6 +49,7 @@ struct hpc_trainer {
     bool writes_early;           /* gradients are added to state that checkpoints store */
     bool torn;                   /* an update has begun and not ended: state is of no step */
     trainer_copy *copy;          /* of state, for checkpoints */
+    trainer_outside *outside;    /* offloaded state; NULL: none */
 };
 
 enum { RUN_PATH = 4096 };
@@ -79,6 +88,14 @@ int trainer_check(const hpc_trainer_options *o);
 
 /* Copies the tokenizer's files into a model directory under their standard names. */
 int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
+
+/* ---- offload (offload.c) --------------------------------------------------------------------- */
+/* The last pass over the program, and the state that it keeps outside. */
+int trainer_offload(hpc_trainer *t);
+int64_t trainer_offload_bucket(const hpc_trainer_options *o); /* elements; 0: no offload */
+/* Makes the file, to be lent to the executor. */
+int trainer_offload_open(hpc_trainer *t);
+void trainer_offload_close(hpc_trainer *t);
 
 /* ---- many ranks (ranks.c) -------------------------------------------------------------------- */
 /* Type of this rank's tile of v in a checkpoint; for picked state, that of the dense parameter. */
@@ -134,8 +151,9 @@ int64_t trainer_times(const hpc_trainer *t, int segment);
 /* trace.c: event capacity for `steps` steps, and a common start time for all ranks. */
 int64_t trainer_events(const hpc_trainer *t, int64_t steps);
 int trainer_begin(hpc_trainer *t);
-/* Sums *x over the ranks that split the rows. */
-int trainer_sum(double *x, const hpc_trainer *t);
+/* Sums n numbers, at most TRAINER_SUMS, over the ranks that split the rows. */
+enum { TRAINER_SUMS = 3 };
+int trainer_sum(double *x, int n, const hpc_trainer *t);
 
 /* Coordinate on the pipe axis. */
 static inline int trainer_stage(const hpc_trainer *t)

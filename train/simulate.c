@@ -178,17 +178,18 @@ out:
     return rc;
 }
 
-/* The host's sum of losses, one number of each rank that has rows of its own. */
-static void add_loss(clocks *w)
+/* The host's sum of losses and of what experts count, from each rank that has rows of its own. */
+static void add_loss(clocks *w, const hpc_step *io)
 {
-    hpc_axes axes = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_EXPERT;
+    int n = io->model.active >= 0 ? 3 : 1;
+    hpc_axes axes = HPC_ROW_AXES;
     const hpc_simulated_link *l = &w->link[axes];
     if (l->size == 1) return;
-    double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, sizeof(double));
+    double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, n * sizeof(double));
     hpc_axes named = axes;
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (w->link[1u << a].size == 1) named &= ~(1u << a);
-    w->out->sent[named] += hpc_simulate_sent(l, HPC_ALL_REDUCE, HPC_F64, 1);
+    w->out->sent[named] += hpc_simulate_sent(l, HPC_ALL_REDUCE, HPC_F64, n);
     w->out->messages[named]++;
     w->out->communication_s += seconds;
     w->out->exposed_s += seconds;
@@ -214,7 +215,7 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
         TRY(run_segment(&w, k, (double)times));
     }
     w.out = out;
-    add_loss(&w);
+    add_loss(&w, io);
     out->refresh_s = refresh.step_s;
     out->least_s = fmax(out->compute_s, out->communication_s);
 out:

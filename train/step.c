@@ -201,12 +201,14 @@ static void add_seed(seeds *s, hpc_value of, hpc_value grad)
 static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hpc_value weight,
                            const hpc_step_options *s)
 {
+    bool piped = s->parallel && s->parallel->grid.extent[HPC_AXIS_PIPE] > 1;
     const hpc_axes split = split_of(s);
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
     bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
-    bool alone = s->adama && m->head >= 0 && p->value[m->head].trainable && m->head != m->table;
-    if (alone) dhead = HPC_NEW_WIDE; /* the head's only gradient */
+    bool alone = s->adama && m->head >= 0 && p->value[m->head].trainable &&
+                 (m->head != m->table || piped);
+    if (alone) dhead = HPC_NEW_WIDE; /* the head's only gradient, or sent to the first stage */
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
         p, &dhidden, rows || alone ? &dhead : NULL, m->hidden, m->head, counted, weight,
         m->logit_cap);
@@ -235,6 +237,7 @@ static int emit_gradients(update *u, const hpc_step_options *s)
                           .anew = s->once && !s->adama,
                           .fold = s->adama ? fold : NULL,
                           .user = u,
+                          .send = io->stage.chunks > 0,
                           .seed_of = from.of,
                           .seed = from.grad,
                           .seed_n = from.n};
@@ -259,8 +262,17 @@ out:
 static hpc_value weights_of(hpc_program *p, const char *name, hpc_value loss)
 {
     hpc_type t = p->value[loss].type;
-    plan_rows(&t);
+    hpc_split_rows(&t);
     return hpc_program_input(p, name, t);
+}
+
+/* Do ranks have other tokens each? */
+static bool has_parts(const hpc_parallel *q)
+{
+    static const hpc_axis axes[] = {HPC_AXIS_DATA, HPC_AXIS_DEPTH, HPC_AXIS_EXPERT};
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
+        if (q->grid.extent[axes[k]] > 1) return true;
+    return q->sequence && q->grid.extent[HPC_AXIS_ROW] > 1;
 }
 
 /* Emits the model for all rows, or twice for half of the rows. */
@@ -276,6 +288,7 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
     if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
         e.experts.row_ranks = s->parallel->grid.extent[HPC_AXIS_ROW];
+    e.experts.spread = s->parallel && has_parts(s->parallel);
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));

@@ -123,7 +123,7 @@ typedef struct hpc_parallel {
     size_t bucket_bytes; /* as in hpc_overlap_options */
     hpc_pipe pipe;       /* with ranks along pipe */
 } hpc_parallel;
-/* HPC_E_UNSUPPORTED: an axis that training does not use; adapters with row or col; a class head
+/* HPC_E_UNSUPPORTED: adapters with row or col; a class head
  * with `halves` or `sequence`. HPC_E_ARG: an unknown stage of ZeRO. HPC_E_SHAPE: rows, vocabulary,
  * heads or widths that the grid does not divide; the message gives the nearest numbers that work.
  * rows: of a microbatch over all ranks, each of `length` tokens. */

@@ -63,6 +63,7 @@ static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_mod
 {
     const hpc_value_info *info = &t->p->value[v];
     double bytes = (double)hpc_type_bytes(&info->type);
+    if (info->outside) return; /* counted by trainer_offload */
     if (is_gradient(t, v))
         out->gradient_bytes += bytes;
     else if (is_gathered(t, v))
@@ -170,6 +171,8 @@ static int take_plan(hpc_trainer *t, const hpc_train_plan *plan)
     t->o.step.recompute = plan->recompute;
     t->o.step.recompute_blocks = plan->recompute_blocks;
     t->o.accumulate = plan->microbatches;
+    t->o.offload.policy = plan->offload > 0 ? HPC_OFFLOAD_OPTIMIZER : HPC_OFFLOAD_NONE;
+    t->o.offload.bucket = plan->offload;
     return HPC_OK;
 }
 
@@ -254,14 +257,16 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     t->o = *o;
     t->dry = dry;
     if (o->plan) TRY(take_plan(t, o->plan));
-    if (o->init) TRY(hpc_weights_open(&t->base, o->init, &t->o.model));
+    if (o->init) TRY(hpc_weights_open(&t->base, o->init, o->single ? o->single : &t->o.model));
     TRY(set_rows(t));
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
     TRY(hpc_plan_make(&t->value, t->p, &t->io, &t->o.model, &t->o.step, t->o.accumulate));
     if (o->plan) TRY(hpc_plan_follow(t->value, o->plan));
+    t->value->offload = trainer_offload_bucket(&t->o);
     TRY(shard(t));
+    TRY(trainer_offload(t));
     TRY(make_tasks(t));
     TRY(trainer_find_kept(t));
     t->writes_early = writes_early(t);
@@ -275,6 +280,8 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
                           .profile = o->profile,
                           .events = trainer_events(t, o->traced),
                           .products = o->grid ? HPC_PRODUCTS_BY_SHAPE : HPC_PRODUCTS_MEASURED};
+    TRY(trainer_offload_open(t));
+    if (t->outside && !dry) e.lent = t->outside->lent, e.lent_n = t->outside->lent_n;
     TRY(use_products(t));
     TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
@@ -284,6 +291,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!dry) TRY(trainer_begin(t));
     hpc_weights_close(t->base);
     t->base = NULL;
+    t->o.single = NULL;
     *out = t;
     t = NULL;
 out:
@@ -296,6 +304,7 @@ void hpc_trainer_close(hpc_trainer *t)
     if (!t) return;
     hpc_weights_close(t->base);
     hpc_exec_close(t->exec);
+    trainer_offload_close(t);
     hpc_device_host_free(t->device, t->real);
     if (t->copy) hpc_device_host_free(t->device, t->copy->data);
     hpc_free(t->copy);

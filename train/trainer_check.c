@@ -29,10 +29,17 @@ static int check_experts(const hpc_trainer_options *o)
     const hpc_expert_emission *e = &o->step.model.experts;
     const hpc_model_config *c = &o->model;
     if (c->experts == 0) return HPC_OK;
-    if (o->grid && hpc_grid_size(hpc_grid_shape_of(o->grid)) > 1 && e->gating == HPC_GATING_SWITCH)
+    if (o->parallel.halves && e->gating == HPC_GATING_SWITCH)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "gate=switch: a capacity counts the tokens of all ranks; with --grid use "
-                        "gate=topk, which drops none");
+                        "gate=switch: a capacity counts the tokens of a microbatch, of which "
+                        "overdecompose makes two; use one of them");
+    if (o->single && c->adapter.rank > 0)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "experts=%lld: experts that start as copies are trained whole; train "
+                        "adapters of the result",
+                        (long long)c->experts);
+    if (o->single && !(o->zeros >= 0 && o->zeros < 1))
+        return hpc_fail(HPC_E_ARG, "diversify=%g must be in [0, 1)", o->zeros);
     if (e->gating == HPC_GATING_SWITCH && !(e->capacity > 0))
         return hpc_fail(HPC_E_ARG, "capacity=%g must be above 0", e->capacity);
     if (e->gating == HPC_GATING_ANNEAL) return hpc_anneal_check(&o->anneal);
@@ -52,11 +59,6 @@ static int check_adama(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: a pruned model keeps sums of its few gradients; train it without "
                         "adama");
-    if (o->grid && o->model.tied && hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE] > 1)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "adama: the first and the last stage of pipe=%d complete the gradient of a "
-                        "tied table together; use tied=false or another axis",
-                        hpc_grid_shape_of(o->grid)->extent[HPC_AXIS_PIPE]);
     if (o->parallel.halves)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: overdecompose would count each part of a microbatch as a "

@@ -74,7 +74,14 @@ const hpc_model_tensor *trainer_tensor_of(const hpc_model_tensor *tensor, int64_
 static int read_first(float *out, const hpc_trainer *t, const hpc_peft *peft,
                       const hpc_model_tensor *row, int64_t n)
 {
+    bool copies = t->o.single && row->batch > 0;
+    const hpc_upcycle_options o = {.zeros = t->o.zeros, .seed = t->o.seed};
     if (peft && row->adapter) return hpc_peft_read(out, peft, t->base, row);
+    if (copies) return hpc_weights_read_copies(out, t->base, t->o.single, row, &o);
+    if (t->o.single && row->part == HPC_PART_ROUTER) {
+        hpc_model_init(out, row, 0, n, t->o.seed);
+        return HPC_OK;
+    }
     if (t->base && hpc_weights_has(t->base, row)) return hpc_weights_read(out, t->base, row);
     hpc_model_init(out, row, 0, n, t->o.seed);
     return HPC_OK;

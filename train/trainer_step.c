@@ -131,20 +131,35 @@ out:
     return rc;
 }
 
-/* Adds what the forward pass counted about experts. */
-static int read_experts(hpc_trainer_result *out, hpc_trainer *t, int slot)
+/* Adds what the forward pass of m counted about experts: sums over all ranks, which the first of
+ * them takes. */
+static int read_experts(hpc_trainer_result *out, hpc_trainer *t, int slot, const hpc_model_io *m)
 {
-    const hpc_model_config *c = &t->o.model;
-    double layers = (double)(c->layers / (c->expert_every > 1 ? c->expert_every : 1));
+    double layers = (double)hpc_model_config_expert_layers(&t->o.model);
+    double passes = (double)(t->o.accumulate * (1 + t->io.halves));
     size_t bytes = t->wide ? sizeof(double) : sizeof(float);
     int rc = HPC_OK;
-    if (t->io.model.active < 0) return HPC_OK;
-    TRY(hpc_exec_read(t->exec, slot, t->io.model.active, t->real, bytes));
-    out->active += get_real(t, 0) / layers / (double)t->o.accumulate;
-    TRY(hpc_exec_read(t->exec, slot, t->io.model.dropped, t->real, bytes));
+    if (m->active < 0 || t->part > 0) return HPC_OK;
+    TRY(hpc_exec_read(t->exec, slot, m->active, t->real, bytes));
+    out->active += get_real(t, 0) / layers / passes;
+    TRY(hpc_exec_read(t->exec, slot, m->dropped, t->real, bytes));
     out->dropped += get_real(t, 0);
 out:
     return rc;
+}
+
+/* Tokens use more or fewer experts than top_k while a gate anneals, or without capacity. */
+static double flops_of(const hpc_trainer *t, const hpc_trainer_result *r)
+{
+    const hpc_model_config *c = &t->o.model;
+    double flops = t->plan.model_flops;
+    if (c->experts > 0) {
+        double slots = (double)(t->o.rows * t->o.length * t->o.accumulate) *
+                       (double)hpc_model_config_expert_layers(c);
+        double reached = r->active - r->dropped / slots;
+        flops += (reached - (double)c->top_k) * hpc_model_config_expert_flops(c);
+    }
+    return flops * (double)r->tokens;
 }
 
 /* A step, or a validation, under way. */
@@ -178,7 +193,8 @@ static int take_loss(hpc_exec *e, const hpc_task *k, void *user)
     int from = chunks ? hpc_stage_backward(&t->io.stage, chunks - 1) : t->io.backward;
     (void)e;
     if (!has_loss(t) || !(chunks ? k->segment == from : last || k->segment == from)) goto out;
-    TRY(read_experts(r->out, t, k->slot));
+    TRY(read_experts(r->out, t, k->slot, &t->io.model));
+    if (t->io.halves) TRY(read_experts(r->out, t, k->slot, &t->io.second.model));
     TRY(read_loss(&r->loss, t, k->slot, last ? t->io.last_loss : t->io.loss));
     if (t->io.halves)
         TRY(read_loss(&r->loss, t, k->slot, last ? t->io.second.last_loss : t->io.second.loss));
@@ -284,6 +300,17 @@ static int begin_update(hpc_trainer *t)
     return end_copy(t);
 }
 
+/* Sums what each rank has taken. */
+static int sum_results(hpc_trainer_result *out, hpc_trainer *t)
+{
+    double x[] = {out->loss, out->active, out->dropped};
+    int rc = trainer_sum(x, t->o.model.experts > 0 ? 3 : 1, t);
+    out->loss = x[0] / (double)out->counted;
+    out->active = x[1];
+    out->dropped = x[2];
+    return rc;
+}
+
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
 {
     int64_t begin = hpc_clock_ns(), exposed = hpc_exec_exposed(t->exec);
@@ -301,8 +328,8 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(write_anneal(t, step));
     TRY(write_step(t, (double)step));
     TRY(add_gradients(out, t));
-    TRY(trainer_sum(&out->loss, t));
-    out->loss /= (double)out->counted;
+    TRY(sum_results(out, t));
+    out->flops = flops_of(t, out);
     TRY(begin_update(t));
     TRY(apply_gradients(out, t, step));
     t->torn = false;
@@ -349,7 +376,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
         TRY(compute_losses(&sum, t));
         counted += t->batch[0]->counted;
     }
-    TRY(trainer_sum(&sum, t));
+    TRY(trainer_sum(&sum, 1, t));
     if (counted) *loss = sum / (double)counted;
 out:
     return rc;

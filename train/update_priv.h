@@ -70,7 +70,6 @@ int hpc_step_shard_whole(hpc_step *io, hpc_program *p, const hpc_parallel *q,
                          const int coord[HPC_AXIS_N]);
 /* Splices segments for overlap; the same for one rank's step and for every rank's. */
 int plan_splice(hpc_step *io, hpc_program *p);
-void plan_rows(hpc_type *t); /* layout of a value with one element per row of a microbatch */
 /* Layout of the start of the residual stream, and of the start of its gradient. */
 void plan_stream(hpc_type *t, hpc_axes split, bool sequence);
 

@@ -254,7 +254,7 @@ static void one_plot(hpc_buf *out, const hpc_plot *p, int64_t id)
     quoted(out, p->y_label);
     hpc_buf_text(out, wide(p, true) ? "\nset format x '%.1s%c'\n" : "\nset format x '%g'\n");
     if (p->kind == HPC_PLOT_BARS)
-        hpc_buf_text(out, "set key bottom right\nset xtics rotate by 0\n");
+        hpc_buf_text(out, "set key outside above horizontal right\nset xtics rotate by 0\n");
     if (p->kind != HPC_PLOT_BARS && p->from_zero)
         hpc_buf_text(out, "set key bottom right\nset yrange [0:*]\n");
     if (p->kind != HPC_PLOT_BARS)

@@ -50,7 +50,7 @@ hpc_value hpc_accumulator(hpc_program *p, hpc_value state)
     return g;
 }
 
-/* With fold: does v have a single gradient, which needs no accumulator? */
+/* With fold: do the gradients of v need no accumulator? */
 static bool folds_at_once(const hpc_diff *d, hpc_value v)
 {
     return d->o->fold && d->p->value[v].grad < 0;
@@ -85,8 +85,8 @@ void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
 {
     if (g < 0 || !hpc_diff_wants(d, v)) return;
     if (accumulates(d, v) && folds_at_once(d, v)) {
-        d->due[v] = 0;
-        fold(d, v, g);
+        d->grad[v] = d->grad[v] < 0 ? g : hpc_binary(d->p, HPC_ADD, d->grad[v], g);
+        if (--d->due[v] == 0) fold(d, v, d->grad[v]);
     } else if (accumulates(d, v)) {
         hpc_value into = hpc_accumulator(d->p, v), index = d->p->value[v].index;
         if (index >= 0)
@@ -148,7 +148,7 @@ static int find_wanted(hpc_diff *d)
     return HPC_OK;
 }
 
-/* Trainable state that several instructions read has an accumulator. */
+/* Trainable state that several instructions read has an accumulator, unless `send` is set. */
 static int count_due(hpc_diff *d)
 {
     hpc_program *p = d->p;
@@ -164,18 +164,19 @@ static int count_due(hpc_diff *d)
     for (int64_t k = 0; k < d->o->seed_n; k++)
         if (p->value[d->o->seed_of[k]].trainable && d->o->seed[k] >= 0) d->due[d->o->seed_of[k]]++;
     for (hpc_value v = 0; v < d->n; v++)
-        if (d->due[v] > 1 && hpc_accumulator(p, v) < 0) return hpc_program_status(p);
+        if (d->due[v] > 1 && !d->o->send && hpc_accumulator(p, v) < 0) return hpc_program_status(p);
     return HPC_OK;
 }
 
 /* Sums that lack a gradient which no path of the loss gives. */
 static void fold_rest(hpc_diff *d)
 {
-    for (hpc_value v = 0; d->o->fold && v < d->n; v++)
-        if (d->p->value[v].trainable && d->p->value[v].grad >= 0 && d->due[v] > 0) {
-            d->p->tags.block = -1;
-            fold(d, v, d->p->value[v].grad);
-        }
+    for (hpc_value v = 0; d->o->fold && v < d->n; v++) {
+        hpc_value sum = d->p->value[v].grad >= 0 ? d->p->value[v].grad : d->grad[v];
+        if (!d->p->value[v].trainable || sum < 0 || d->due[v] <= 0) continue;
+        d->p->tags.block = -1;
+        fold(d, v, sum);
+    }
 }
 
 /* What backward reads of state must still be what `i` read. */

@@ -1,7 +1,7 @@
 /*
  * offload.c: keeps state in an outside memory: rewrites the element-wise instructions that use it
  * as loops over buckets, which fetch a part of it into buffers, compute, and stow the result. It
- * decides neither what is outside nor where that memory is.
+ * does not decide where that memory is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@ enum { BUFFERS = 4 };
 typedef struct offloader {
     hpc_program *p;
     hpc_offload_options *o;
+    int64_t bucket;            /* elements: no more than the largest state outside has */
     hpc_value buffer[BUFFERS]; /* state, flat; HPC_NONE: not needed yet */
 } offloader;
 
@@ -67,9 +68,10 @@ static hpc_value buffer_part(offloader *w, int j, hpc_value like, int64_t n)
     char name[24];
     snprintf(name, sizeof name, "offload.%d", j);
     if (w->buffer[j] == HPC_NONE) {
-        hpc_type t = flat(w->p, like, w->o->bucket);
+        hpc_type t = flat(w->p, like, w->bucket);
         w->buffer[j] = hpc_program_state(w->p, name, t, false);
         if (w->buffer[j] < 0) return HPC_NONE;
+        w->p->value[w->buffer[j]].buffer = true;
         w->o->buffer_bytes += hpc_type_bytes(&t);
     }
     if (w->p->value[w->buffer[j]].type.dtype == w->p->value[like].type.dtype)
@@ -81,23 +83,29 @@ static hpc_value buffer_part(offloader *w, int j, hpc_value like, int64_t n)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* The number of elements of all operands but scalars. */
-static int check_insn(int64_t *n, const offloader *w, const hpc_insn *i)
+/* Does it compute each element of state from those at the same position? *n: the elements of all
+ * operands but scalars. */
+static bool is_element_wise(int64_t *n, const hpc_program *p, const hpc_insn *i)
 {
     hpc_dims dims = {0};
     const char *label = NULL;
-    bool alike = i->op->layout && i->op->layout(w->p, i, &dims) >= 0;
+    bool alike = i->op->layout && i->op->layout(p, i, &dims) >= 0;
     *n = 1;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v < 0) continue;
-        int64_t own = elements(w->p, v);
+        int64_t own = elements(p, v);
         if (own != 1 && label && strcmp(label, dims.label[k]) != 0) alike = false;
         if (own != 1) *n = own, label = dims.label[k];
-        bool made = hpc_insn_role(w->p, i, k) & HPC_OUT && w->p->value[v].kind == HPC_VALUE_TEMP;
+        bool made = hpc_insn_role(p, i, k) & HPC_OUT && p->value[v].kind == HPC_VALUE_TEMP;
         if (made) alike = false;
     }
-    if (alike) return HPC_OK;
+    return alike;
+}
+
+static int check_insn(int64_t *n, const offloader *w, const hpc_insn *i)
+{
+    if (is_element_wise(n, w->p, i)) return HPC_OK;
     return hpc_fail(
         HPC_E_UNSUPPORTED,
         "offload: %s uses state that is outside, and is not computed element by element",
@@ -152,9 +160,9 @@ static int rewrite_insn(offloader *w, const hpc_insn *i)
     int64_t n;
     int rc = check_insn(&n, w, i);
     w->p->tags = i->tags;
-    for (int64_t at = 0; rc >= 0 && at < n; at += w->o->bucket) {
+    for (int64_t at = 0; rc >= 0 && at < n; at += w->bucket) {
         int64_t left = n - at;
-        rc = emit_part(w, i, (part){at, left < w->o->bucket ? left : w->o->bucket});
+        rc = emit_part(w, i, (part){at, left < w->bucket ? left : w->bucket});
     }
     return rc;
 }
@@ -191,6 +199,14 @@ out:
     return rc;
 }
 
+static int64_t largest_outside(const hpc_program *p)
+{
+    int64_t n = 1;
+    for (hpc_value v = 0; v < p->value_n; v++)
+        if (p->value[v].outside && elements(p, v) > n) n = elements(p, v);
+    return n;
+}
+
 int hpc_offload(hpc_program *p, hpc_offload_options *o)
 {
     offloader w = {.p = p, .o = o};
@@ -200,6 +216,8 @@ int hpc_offload(hpc_program *p, hpc_offload_options *o)
     o->buffer_bytes = 0;
     for (int j = 0; j < BUFFERS; j++) w.buffer[j] = HPC_NONE;
     if (o->bucket < 1) TRY(hpc_fail(HPC_E_ARG, "offload: a bucket has at least one element"));
+    w.bucket = largest_outside(p);
+    if (o->bucket < w.bucket) w.bucket = o->bucket;
     for (int s = 0; s < p->segment_n; s++) TRY(rewrite_segment(&w, s));
     hpc_versions_count(p);
     TRY(hpc_program_check(p));
@@ -207,4 +225,39 @@ out:
     p->current = current;
     p->tags = tags;
     return rc;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+typedef enum use { UNUSED, ELEMENT_WISE, OTHERWISE } use;
+
+static void note_uses(uint8_t *how, const hpc_program *p, const hpc_insn *i, bool here)
+{
+    int64_t n;
+    use own = here && is_element_wise(&n, p, i) ? ELEMENT_WISE : OTHERWISE;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k], root = v < 0 ? v : hpc_value_root(p, v);
+        if (root < 0 || how[root] == OTHERWISE) continue;
+        how[root] = (uint8_t)(v == root ? own : OTHERWISE);
+    }
+}
+
+int64_t hpc_offload_choose(hpc_program *p, int segment)
+{
+    int64_t bytes = 0;
+    uint8_t *how = hpc_alloc((size_t)p->value_n + 1, sizeof *how);
+    if (!how) return HPC_E_NOMEM;
+    for (int s = 0; s < p->segment_n; s++)
+        for (int64_t k = 0; k < p->segment[s].insn_n; k++)
+            note_uses(how, p, &p->segment[s].insn[k], s == segment);
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        hpc_value_info *info = &p->value[v];
+        if (info->kind != HPC_VALUE_STATE || info->base >= 0 || how[v] != ELEMENT_WISE ||
+            elements(p, v) == 1)
+            continue;
+        info->outside = true;
+        bytes += (int64_t)hpc_type_bytes(&info->type);
+    }
+    hpc_free(how);
+    return bytes;
 }

@@ -124,7 +124,8 @@ static void make_value_blocks(placer *w, const void *const *elsewhere)
         const hpc_value_info *info = &w->p->value[v];
         block *b = &w->block[v];
         b->space = (uint8_t)space_of(w, (hpc_value)v);
-        bool needs = info->base < 0 && !info->absent && !(elsewhere && elsewhere[v]);
+        bool needs = info->base < 0 && !info->absent && !info->outside &&
+                     !(elsewhere && elsewhere[v]);
         b->bytes = needs ? round_up((int64_t)hpc_type_bytes(&info->type)) : 0;
         if (info->kind != HPC_VALUE_TEMP) {
             b->first = 0;

@@ -82,6 +82,7 @@ typedef struct hpc_value_info {
     bool absent;                /* state of another stage: has no memory on this rank */
     bool joined;                /* temporary: sharding will sum it over ranks */
     bool outside;               /* state in an outside memory: only fetch and stow use it */
+    bool buffer;                /* state without a value between runs of segments */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -176,6 +177,8 @@ typedef struct hpc_diff_options {
     /* Takes gradients in place of accumulators, which only state read twice has (or NULL) */
     int (*fold)(hpc_program *p, hpc_value state, hpc_value gradient, void *user);
     void *user;
+    bool send; /* with fold: also adds up those of state read twice as temporaries, which ranks of a
+                  pipeline can send each other */
 } hpc_diff_options;
 /* HPC_E_UNSUPPORTED if a gradient passes a guarded instruction, or one that reads state which is
  * written later. */
@@ -265,7 +268,7 @@ typedef struct hpc_placement {
     size_t bytes[HPC_SPACE_N];  /* of each arena */
     size_t live[HPC_SPACE_N];   /* the most that is alive at once: a lower bound of bytes */
 } hpc_placement;
-/* elsewhere[value]: memory that state already has, so that it gets no place; may be NULL.
+/* State that is outside gets no place, nor does state with memory elsewhere[value]; this may be NULL.
  * workspace_bytes[segment][insn]; NULL: none. own_bytes: always reserved. Allocates from `a`. */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);

@@ -138,8 +138,8 @@ static void open_unit(server *s, uint64_t id, check_reader r)
     if (u->shared)
         u->clang = check_share_unit(&s->share, u->shared - 1);
     else
-        rc = s->table->open(&u->clang, u->text, u->texts_n, flags, how & CHECK_BODIES,
-                            !(how & CHECK_ONCE), error);
+        rc = s->table->open(&u->clang, &s->share.kept, u->text, u->texts_n, flags,
+                            how & CHECK_BODIES, !(how & CHECK_ONCE), error);
     hpc_free(flags);
     answer(s, u, rc < 0 ? error : NULL);
 }

@@ -83,7 +83,8 @@ static void open_shared(check_share *s, check_shared *shared, const check_texts 
     make_room(s);
     const size_t n = put_texts(all, s, shared, t, false);
     shared->broken = true;
-    if (s->main.failed || s->table->open(&shared->unit, all, n, t->flags, true, true, error) < 0)
+    if (s->main.failed ||
+        s->table->open(&shared->unit, &s->kept, all, n, t->flags, true, true, error) < 0)
         return;
     s->open_n++;
     shared->lost_ms = 0;

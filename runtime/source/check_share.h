@@ -27,6 +27,7 @@ typedef struct check_seen { /* what a file includes */
 } check_seen;
 typedef struct check_share {
     const hpc_clang *table;
+    hpc_clang_kept *kept;
     char path[PATH_MAX]; /* of our text */
     hpc_buf main;        /* our text */
     check_shared *item;

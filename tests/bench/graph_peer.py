@@ -4,7 +4,9 @@
 Runs `hpccoder bench graph` for GCN and GAT, and then the same layers with PyTorch Geometric (GCNConv, GATConv)
 and the product of a sparse CSR matrix with the rows (torch), on a graph of the same kind, vertices and edges.
 Turns alternate; prints medians in milliseconds, edges times features per second, and ratios. A ratio above 1
-means that hpccoder is faster. Without torch_geometric only the product is compared.
+means that hpccoder is faster. PyTorch Geometric gets GCN as a list of edges sorted by destination and as a
+CSR matrix, with its normalization cached, and the faster one counts. Without torch_geometric only the product
+is compared.
 """
 import argparse, json, os, statistics, subprocess, sys, time
 
@@ -74,14 +76,20 @@ def theirs(torch, o, graph, width):
     try:
         from torch_geometric.nn import GATConv, GCNConv
 
-        gcn = GCNConv(width, width, add_self_loops=False)
+        # A list of edges by destination, and the matrix that PyTorch Geometric multiplies without messages.
+        forms = {"list": torch.stack([source, to]), "matrix": matrix}
+        for form, graph_of in forms.items():
+            gcn = GCNConv(width, width, add_self_loops=False, cached=True)
+            cases["gcn", form] = lambda layer=gcn, g=graph_of: torch.relu(layer(x, g))
         gat = GATConv(width, width // o.heads, o.heads, add_self_loops=False)
-        cases["gcn"] = lambda: torch.relu(gcn(x, edges))
-        cases["gat"] = lambda: torch.relu(gat(x, edges))
+        cases["gat"] = lambda: torch.relu(gat(x, forms["list"]))
     except ImportError:
         pass
     with torch.no_grad():
-        return {name: timed(fn, o.rounds) for name, fn in cases.items()}
+        ms = {name: timed(fn, o.rounds) for name, fn in cases.items()}
+    if "gat" in ms:
+        ms["gcn"] = min(ms.pop(("gcn", form)) for form in forms)
+    return ms
 
 
 def main():

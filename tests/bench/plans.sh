@@ -4,7 +4,8 @@
 # Trains one model on shards of one's own by one rank and by processes under mpirun on several grids, with the
 # same global batches, and draws their losses over each other: OUT/loss.png. Prints, for each plan, the
 # largest distance of a step's loss from one rank's, and the bytes that a rank sends in a step. What is
-# finished is not run again. What we had is in plans/.
+# finished is not run again. What we had is in plans/. SHAPE and PLANS select others; the schedules of pipelines:
+# SHAPE='--hidden 32 --layers 8 --heads 4 --ffn 96 --length 32 --rows 2 --accumulate 8 --tied' PLANS=pipelines.
 set -eu -o pipefail
 [ $# -ge 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 data=$1 tokenizer=$2 out=$3 steps=${4:-300}
@@ -13,6 +14,9 @@ hpccoder=${HPCCODER:-$here/build/release/hpccoder}
 shape=${SHAPE:---hidden 256 --layers 4 --heads 4 --kv-heads 2 --ffn 672 --length 256 --rows 8 --tied}
 plans=${PLANS:-data=2 data=2:--zero_1 data=2:--zero_3 depth=2 row=2 col=2 row=2:--overdecompose data=2,row=2:--zero_2
     depth=2,row=2 row=2,col=2 data=2,depth=2 data=2,row=2,col=2:--zero_1}
+pipelines=
+for p in 2 4; do for s in gpipe 1f1b interleaved arrival; do pipelines+=" pipe=$p:--pipe-schedule_$s"; done; done
+[ "$plans" != pipelines ] || plans=$pipelines
 mkdir -p "$out"
 
 ranks_of() { # grid

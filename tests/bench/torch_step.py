@@ -177,4 +177,5 @@ def main():
     print(f"ratio           {y / x:9.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,13 @@ static bool has_flang(void)
     return hpc_file_exists(hpc_test_built(path, "hpccoder-flang"));
 }
 
+static void need_flang(void)
+{
+    if (has_flang()) return;
+    print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
+    skip();
+}
+
 /* Without flang the reason names the packages. */
 static void names_the_packages_that_are_missing(void **state)
 {
@@ -73,10 +80,7 @@ static void names_the_packages_that_are_missing(void **state)
 /* Directives of Fortran in both forms: written, read, and judged. */
 static void writes_and_judges_directives_of_both_forms(void **state)
 {
-    if (!has_flang()) {
-        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-        skip();
-    }
+    need_flang();
     write_text(state, "a.f90",
                "subroutine f(a, s)\n  real(8), intent(inout) :: a(1000000), s\n  integer :: i\n"
                "  do i = 1, 1000000\n    s = s + a(i)\n  end do\n"
@@ -106,10 +110,7 @@ static void regions_last_to_their_end(void **state)
 {
     static const char loop[] = "  !$omp do\n  do i = 1, n\n    s = s + a(i)\n  end do\n";
     char text[1024];
-    if (!has_flang()) {
-        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-        skip();
-    }
+    need_flang();
     snprintf(text, sizeof text,
              "subroutine f(n, a, s)\n  integer :: i, n\n  real(8) :: a(n), s\n"
              "  !$omp parallel reduction(+:s)\n%s  !$omp end parallel\n"
@@ -125,10 +126,7 @@ static void regions_last_to_their_end(void **state)
 /* Lines after "!$" are not in the tree, and run as soon as directives count. */
 static void lines_for_openmp_leave_a_loop_unknown(void **state)
 {
-    if (!has_flang()) {
-        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-        skip();
-    }
+    need_flang();
     write_text(state, "a.f90",
                "subroutine f(n, a, k)\n  integer :: i, n, k\n  real(8) :: a(n)\n"
                "  do i = 1, n\n    a(i) = 2 * a(i)\n  !$ k = i\n  end do\nend subroutine\n");
@@ -141,10 +139,7 @@ static void lines_for_openmp_leave_a_loop_unknown(void **state)
 static void errors_stay_in_their_procedure(void **state)
 {
     char path[PATH_MAX];
-    if (!has_flang()) {
-        print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-        skip();
-    }
+    need_flang();
     test_ok(mkdir(hpc_test_path(path, *state, "lib"), 0700));
     write_text(state, "lib/kinds.f90",
                "module kinds\n  integer, parameter :: wp = 8\nend module\n");
@@ -163,9 +158,88 @@ static void errors_stay_in_their_procedure(void **state)
     hpc_test_says(o.out, "a.F:15: parallel\n");
 }
 
+/* ---- files of one run ----------------------------------------------------------------------- */
+
+/* Each file could be mistaken if what flang keeps of the others were in its sight. */
+static const char *const related[][2] = {
+    {"base.f90", "module base\n  real :: factor = 2\ncontains\n  subroutine twice(x)\n"
+                 "    real, intent(inout) :: x\n    x = factor * x\n  end subroutine\n"
+                 "  subroutine all(n, a)\n    integer :: n, i\n    real :: a(n)\n"
+                 "    call report(n)\n    do i = 1, n\n      call twice(a(i))\n    end do\n"
+                 "  end subroutine\nend module\n"},
+    {"user.f90", "module user\n  use base\ncontains\n  subroutine some(n, a)\n"
+                 "    integer :: n, i\n    real :: a(n)\n    do i = 1, n\n"
+                 "      call twice(a(i))\n    end do\n    call report(n)\n"
+                 "  end subroutine\nend module\n"},
+    {"variable.f90", "subroutine f(n, a)\n  real a(n)\n  do i = 1, n\n    report = a(i)\n"
+                     "    a(i) = report + 1\n  end do\nend subroutine\n"},
+    {"report.f90", "subroutine report(n)\n  integer :: n, i\n  real, save :: a(100)\n"
+                   "  do i = 1, 100\n    a(i) = n\n  end do\nend subroutine\n"},
+    {"other.f90", "module other\n  integer :: factor = 3\ncontains\n  subroutine twice(x)\n"
+                  "    real, intent(inout) :: x\n    x = x + factor\n    factor = factor + 1\n"
+                  "  end subroutine\nend module\n"},
+    {"last.f90", "subroutine last(n, a)\n  use other\n  integer :: n, i\n  real :: a(n)\n"
+                 "  do i = 1, n\n    call twice(a(i))\n  end do\nend subroutine\n"},
+    {"wrong.f90", "module wrong\n  use base, only: nothing\nend module\n"},
+    {"common.f90", "subroutine c(n)\n  common /x/ a(100)\n  do i = 1, n\n    a(i) = i\n"
+                   "  end do\nend subroutine\nsubroutine d(n)\n  common /x/ a(50), b(50)\n"
+                   "  do i = 1, n\n    b(i) = a(i)\n  end do\nend subroutine\n"},
+    {"again.f90", "subroutine again(n, a)\n  use user\n  integer :: n, i\n  real :: a(n)\n"
+                  "  do i = 1, n\n    call twice(a(i))\n  end do\nend subroutine\n"},
+};
+enum { RELATED = sizeof related / sizeof *related };
+
+static void files_of_one_run_are_judged_as_alone(void **state)
+{
+    char alone[RELATED][8192], words[512];
+    need_flang();
+    for (int k = 0; k < RELATED; k++) write_text(state, related[k][0], related[k][1]);
+    for (int k = 0; k < RELATED; k++) {
+        snprintf(words, sizeof words, "pragma -q --json @%s", related[k][0]);
+        run(state, strcmp(related[k][0], "wrong.f90") == 0 ? 2 : 0, words);
+        const char *from = strchr(o.out, '{'), *to = strrchr(o.out, '}');
+        assert_true(from && to && (size_t)(to - from) + 2 < sizeof alone[k]);
+        snprintf(alone[k], (size_t)(to - from) + 2, "%s", from);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        strcpy(words, "pragma -q -j1 --json");
+        for (int k = 0; k < RELATED; k++) {
+            const int i = turn ? RELATED - 1 - k : k;
+            snprintf(words + strlen(words), sizeof words - strlen(words), " @%s", related[i][0]);
+        }
+        run(state, 2, words);
+        for (int k = 0; k < RELATED; k++)
+            if (!strstr(o.out, alone[k]))
+                fail_msg("%s differs from: %s\n%s", related[k][0], alone[k], o.out);
+    }
+}
+
+/* A search for modules that leaves the file's folder finds no procedures. */
+static void procedures_come_from_the_same_folder(void **state)
+{
+    static const char scale[] = "subroutine scale(x)\n  real :: x\n  x = 2 * x\nend subroutine\n";
+    char path[PATH_MAX];
+    need_flang();
+    test_ok(mkdir(hpc_test_path(path, *state, "mine"), 0700));
+    test_ok(mkdir(hpc_test_path(path, *state, "theirs"), 0700));
+    write_text(state, "mine/a.f90",
+               "subroutine f(n, a)\n  use mpi\n  integer :: n, i\n  real :: a(n)\n"
+               "  do i = 1, n\n    call scale(a(i))\n  end do\nend subroutine\n");
+    write_text(state, "theirs/scale.f90", scale);
+    run(state, 0, "pragma @mine/a.f90");
+    hpc_test_says(o.out, "a.f90:5: unknown\n");
+    write_text(state, "mine/scale.f90", scale);
+    run(state, 0, "pragma @mine/a.f90");
+    hpc_test_says(o.out, "a.f90:5: parallel\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_of_one_run_are_judged_as_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(procedures_come_from_the_same_folder, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(names_the_packages_that_are_missing, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(writes_and_judges_directives_of_both_forms,

@@ -348,6 +348,14 @@ static void dry_run(void **state)
                  number(root, "optimizer_bytes") + number(root, "activation_bytes");
     assert_true(number(root, "peak_bytes") == sum && number(root, "step_s") > 0);
     hpc_json_free(root);
+    hpc_test_command_in(&o, root_of(state),
+                        "train " TINY "--vocab 100 --dry-run --json --optimizer adamw "
+                        "--dtype bf16 --offload optimizer --offload-bucket 64");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+    assert_true(number(root, "offloaded_bytes") == 12 * number(root, "trained"));
+    assert_true(number(root, "moved_bytes") == 24 * number(root, "trained"));
+    hpc_json_free(root);
     /* 70 billion parameters, of which nothing is allocated. */
     hpc_test_command_in(
         &o, root_of(state),

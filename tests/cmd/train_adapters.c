@@ -222,6 +222,40 @@ static void adapters_pass_through_the_format_of_peft(void **state)
                      "--init");
 }
 
+/* A command in which each # is the number k. */
+static void run_numbered(void **state, const char *words, int k)
+{
+    char all[HPC_TEST_WORDS];
+    snprintf(all, sizeof all, "%s", words);
+    for (char *c = all; *c; c++)
+        if (*c == '#') *c = (char)('0' + k);
+    run_well(state, all);
+}
+
+/* Each expert is a module of its own, also beside blocks with an MLP. */
+static void adapters_of_experts_pass_through_the_format_of_peft(void **state)
+{
+#define MIX TINY "--init @mix# --schedule constant "
+    for (int k = 1; k <= 2; k++) {
+        run_numbered(state,
+                     TINY "--experts 4 --expert-every # --expert-ffn 24 --steps 2 --out @mixed#", k);
+        run_numbered(state, "export @mixed# --out @mix#", k);
+        run_numbered(state, MIX "--lora-rank 2 --lora-targets q,gate,up,down --steps 3 --out @mt#",
+                     k);
+        run_numbered(state, "export @mt# --to peft --out @mix-peft# -q", k);
+        run_numbered(state, "import @mix# --adapter @mix-peft# --out @mix-merged# -q", k);
+        run_numbered(state, MIX "--lora-init @mix-peft# --steps 1 --lr 0 --warmup 0 --out @ma#", k);
+    }
+#undef MIX
+    same_file(state, "mt1/model/model.safetensors", "mix-merged1/model.safetensors");
+    same_file(state, "mt2/model/model.safetensors", "mix-merged2/model.safetensors");
+    same_file(state, "mt1/model/model.safetensors", "ma1/model/model.safetensors");
+    same_file(state, "mt2/model/model.safetensors", "ma2/model/model.safetensors");
+    run_well(state, "export @mt1 --to gguf --dtype f32 --out @mt1.gguf -q");
+    run_well(state, "import @mt1.gguf --out @mt-back -q");
+    same_file(state, "mt1/model/model.safetensors", "mt-back/model.safetensors");
+}
+
 static void a_base_that_moved_is_named_or_rejected(void **state)
 {
     run_well(state, TUNE "--steps 4 --out @run");
@@ -269,6 +303,7 @@ int main(void)
         cmocka_unit_test(resumes_on_grids),
         cmocka_unit_test(a_quantised_base_gives_the_same_bits_in_less_memory),
         cmocka_unit_test(adapters_pass_through_the_format_of_peft),
+        cmocka_unit_test(adapters_of_experts_pass_through_the_format_of_peft),
         cmocka_unit_test(a_base_that_moved_is_named_or_rejected),
         cmocka_unit_test(a_base_that_changed_is_rejected),
     };

@@ -383,6 +383,50 @@ static void a_failing_schedule_ends_all(void **state)
     test_fails(hpc_threads_run(2, run_starving, NULL), HPC_E_IO, "no more data");
 }
 
+/* Two stages whose messages a link matches in the order of their starts, as NCCL does. */
+static int run_in_streams(hpc_link *world, void *user)
+{
+    const hpc_schedule_kind kind = *(const hpc_schedule_kind *)user;
+    const hpc_axes pipe = 1u << HPC_AXIS_PIPE;
+    const hpc_task task[] = {{.after = {-1, -1}}};
+    hpc_type t = hpc_type_of(HPC_F32, 1, (int64_t[]){N});
+    hpc_device *d = NULL;
+    hpc_grid *g = NULL;
+    hpc_exec *e = NULL;
+    hpc_link *l = NULL;
+    int rank = hpc_link_rank(world), rc = HPC_OK;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", t);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    p->tags.queue = HPC_COMM;
+    if (rank == 0) hpc_send(p, x, pipe, 1, 0);
+    if (rank == 1) hpc_program_keep(p, hpc_recv(p, t, pipe, 0, 0));
+    TRY(hpc_test_device_link(&l, world));
+    TRY(hpc_grid_open(&g, l, &(hpc_grid_shape){.extent = {[HPC_AXIS_PIPE] = 2}}));
+    TRY(hpc_device_open(&d, &(hpc_device_options){.backend = "mock"}));
+    TRY(hpc_exec_open(&e, p, d, g, NULL));
+    hpc_test_feed(e, 0, x, 1, 1);
+    TRY(hpc_schedule_run(e, &(hpc_schedule){.kind = kind, .task = task, .task_n = 1}));
+    TRY(hpc_exec_fence(e));
+out:
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(g);
+    hpc_link_close(l);
+    hpc_program_free(p);
+    return rc;
+}
+
+static void rejects_arrival_where_messages_match_by_start(void **state)
+{
+    (void)state;
+    test_ok(hpc_threads_run(2, run_in_streams, &(hpc_schedule_kind){HPC_IN_ORDER}));
+    test_fails(hpc_threads_run(2, run_in_streams, &(hpc_schedule_kind){HPC_ON_ARRIVAL}),
+               HPC_E_UNSUPPORTED,
+               "schedule=arrival: mock matches messages in the order of their starts; use gpipe, "
+               "1f1b or interleaved");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu),
@@ -392,6 +436,8 @@ int main(void)
                                        cmocka_unit_test(peers_exchange),
                                        cmocka_unit_test(a_failing_rank_ends_all),
                                        cmocka_unit_test(stages_agree_on_their_links),
-                                       cmocka_unit_test(a_failing_schedule_ends_all)};
+                                       cmocka_unit_test(a_failing_schedule_ends_all),
+                                       cmocka_unit_test(
+                                           rejects_arrival_where_messages_match_by_start)};
     return cmocka_run_group_tests_name("program/collectives", tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ typedef struct lab {
     hpc_grid_shape shape;
     int drop; /* ranks along row that have other rows each; 1: all have the same */
     routing routing;
+    int64_t sent[2]; /* bytes of all ranks along expert and along row, without those of plans */
 } lab;
 
 /* y[t] = the sum of x[t] times the number of each of its experts, counted from 1. */
@@ -57,6 +58,54 @@ static int32_t expert_of(routing r, int t, int k)
     case HALF_EMPTY: return (t + k) % 2 * 5;
     default: return k == 0 ? 3 : -1;
     }
+}
+
+static hpc_exec *open_rank(const lab *l, hpc_program *p, hpc_grid **g, hpc_device **d, int rank,
+                           hpc_link *world)
+{
+    hpc_exec *e;
+    int coord[HPC_AXIS_N];
+    double x[T * H] = {0};
+    int32_t expert[T * K];
+    hpc_grid_coords(coord, &l->shape, rank);
+    test_ok(hpc_grid_open(g, world, &l->shape));
+    test_ok(hpc_shard(p, &l->shape, coord, NULL));
+    test_ok(hpc_device_open(d, &(hpc_device_options){.threads = 1}));
+    test_ok(hpc_exec_open(&e, p, *d, *g, &(hpc_exec_options){.poison = 1}));
+    int64_t tokens = p->value[l->x].type.extent[0];
+    int64_t first = hpc_type_first(&p->value[l->x].type, 0, &l->shape, coord);
+    for (int64_t i = 0; i < tokens * K; i++)
+        expert[i] = expert_of(l->routing, (int)(first + i / K), (int)(i % K));
+    hpc_test_write(e, 0, l->x, x);
+    hpc_test_write_i32(e, 0, l->expert, expert);
+    hpc_test_write(e, 0, l->weight, (double[E * H * H]){0});
+    return e;
+}
+
+static int count_bytes(hpc_link *world, void *user)
+{
+    lab *l = user;
+    hpc_program *p = hpc_program_copy(l->p);
+    hpc_grid *g;
+    hpc_device *d;
+    hpc_exec *e = open_rank(l, p, &g, &d, hpc_link_rank(world), world);
+    int64_t ranks = l->shape.extent[HPC_AXIS_EXPERT];
+    hpc_grid_traffic_clear(g);
+    test_ok(hpc_exec_run(e, 0, 0));
+    hpc_traffic experts = hpc_grid_traffic(g, 1u << HPC_AXIS_EXPERT);
+    hpc_traffic rows = hpc_grid_traffic(g, 1u << HPC_AXIS_ROW);
+    int64_t plan = E * (ranks - 1) / ranks * (int64_t)sizeof(int32_t);
+    int64_t sum[2], mine[] = {experts.bytes[HPC_ALL_TO_ALL] - plan,
+                              l->drop > 1 ? rows.bytes[HPC_ALL_TO_ALL] : 0};
+    test_ok(hpc_link_run(
+        world,
+        &(hpc_comm){.kind = HPC_ALL_REDUCE, .dtype = HPC_I64, .n = 2, .send = mine, .recv = sum}));
+    if (hpc_link_rank(world) == 0) memcpy(l->sent, sum, sizeof sum);
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(g);
+    hpc_program_free(p);
+    return HPC_OK;
 }
 
 static int run(hpc_link *world, void *user)
@@ -125,6 +174,36 @@ static void ranks_along_row_send_each_row_once(void **state)
     on("expert=2,row=4", 4);
 }
 
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* With k choices of each of the T tokens of a row group, spread evenly, a rank sends (R - 1) / R k T
+ * H elements a direction, divided by the r ranks along row if these drop duplicates. Each of them
+ * then gathers (r - 1) / r k T H. */
+static void expect_bytes(const char *grid, int drop)
+{
+    lab l = {.routing = EVEN, .drop = drop};
+    test_ok(hpc_grid_parse(&l.shape, grid));
+    emit(&l);
+    test_ok(hpc_threads_run(hpc_grid_size(&l.shape), count_bytes, &l));
+    int64_t ranks = l.shape.extent[HPC_AXIS_EXPERT], rows = l.shape.extent[HPC_AXIS_ROW];
+    int64_t all = T * K * H * (int64_t)sizeof(float); /* of all row groups */
+    if (rows < 1) rows = 1;
+    assert_int_equal(l.sent[0], 2 * rows * all * (ranks - 1) / ranks / drop);
+    assert_int_equal(l.sent[1], drop > 1 ? all * (rows - 1) : 0);
+    hpc_program_free(l.p);
+}
+
+static void bytes_follow_the_closed_form(void **state)
+{
+    (void)state;
+    expect_bytes("expert=2", 1);
+    expect_bytes("expert=4", 1);
+    expect_bytes("expert=2,row=2", 1);
+    expect_bytes("expert=2,row=2", 2);
+    expect_bytes("expert=4,row=2", 2);
+    expect_bytes("expert=2,row=4", 4);
+}
+
 /* ---- the proof ------------------------------------------------------------------------------- */
 
 static void there_and_back_is_the_identity(void **state)
@@ -184,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_return_to_their_places),
         cmocka_unit_test(ranks_along_row_send_each_row_once),
+        cmocka_unit_test(bytes_follow_the_closed_form),
         cmocka_unit_test(there_and_back_is_the_identity),
         cmocka_unit_test(rows_that_do_not_return_are_found),
         cmocka_unit_test(other_starts_are_found),

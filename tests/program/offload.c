@@ -143,6 +143,40 @@ static void memory_is_that_of_the_buffers(void **state)
     }
 }
 
+/* Moments and master, but not the bf16 copy, which a product of another segment reads, and not a
+ * moment that a product of the update reads. */
+static void chooses_state_of_element_wise_updates_alone(void **state)
+{
+    (void)state;
+    for (int product = 0; product < 2; product++) {
+        update u = make(true);
+        u.p->tags.guard = HPC_NONE;
+        if (product) hpc_matmul(u.p, u.state[0], u.grad, (hpc_matmul_attr){.trans_a = true});
+        test_ok(hpc_program_segment(u.p, HPC_FORWARD, 0));
+        hpc_matmul(u.p, u.param, u.param, (hpc_matmul_attr){.trans_a = true});
+        test_ok(hpc_program_status(u.p));
+        assert_int_equal(hpc_offload_choose(u.p, 0), (product ? 8 : 12) * N);
+        for (int k = 0; k < OUTSIDE; k++)
+            assert_int_equal(u.p->value[u.state[k]].outside, k > 0 || !product);
+        assert_false(u.p->value[u.param].outside);
+        hpc_program_free(u.p);
+    }
+}
+
+static void outside_state_needs_lent_memory(void **state)
+{
+    (void)state;
+    update u = make(false);
+    hpc_device *d;
+    hpc_exec *e;
+    u.p->value[u.state[0]].outside = true;
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
+    test_fails(hpc_exec_open(&e, u.p, d, NULL, NULL), HPC_E_ARG,
+               "%0 (m) is outside: lend memory for it");
+    hpc_device_close(d);
+    hpc_program_free(u.p);
+}
+
 static void rejects_what_is_not_element_by_element(void **state)
 {
     (void)state;
@@ -162,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(file_has_the_bits_of_memory),
                                        cmocka_unit_test(memory_is_that_of_the_buffers),
+                                       cmocka_unit_test(chooses_state_of_element_wise_updates_alone),
+                                       cmocka_unit_test(outside_state_needs_lent_memory),
                                        cmocka_unit_test(rejects_what_is_not_element_by_element)};
     return cmocka_run_group_tests_name("program/offload", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);

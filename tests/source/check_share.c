@@ -25,10 +25,11 @@ static struct {
     char text[4096]; /* of the last open or parse */
 } seen;
 
-static int fake_open(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                     const char *const *flags, bool bodies, bool again,
+static int fake_open(hpc_clang_unit **out, hpc_clang_kept **kept, const hpc_clang_text *texts,
+                     size_t texts_n, const char *const *flags, bool bodies, bool again,
                      char error[HPC_CLANG_ERROR_BYTES])
 {
+    (void)kept;
     (void)flags;
     (void)error;
     assert_true(bodies && again);

@@ -172,17 +172,35 @@ static void other_axes_equal_one_rank(void **state)
             same(many, one, 1e-12);
             hpc_free(many);
         }
-    one->o.model.tied = false;
-    run_job(one);
-    for (int schedule = HPC_PIPE_GPIPE; schedule <= HPC_PIPE_ARRIVAL; schedule += 3) {
-        job *many = copy_of(one, &(grid){1, 1, 1, 1, 0, false});
-        many->shape.extent[HPC_AXIS_PIPE] = 2;
-        many->o.parallel.pipe.schedule = schedule;
-        run_job(many);
-        same(many, one, 1e-12);
-        hpc_free(many);
-    }
     hpc_free(one);
+}
+
+/* A tied table too: the last stage sends its part of the gradient to the first. */
+static void pipelines_equal_one_rank(void **state)
+{
+    static const struct {
+        grid g;
+        int schedule;
+    } each[] = {{{1, 1, 1, 1, 0, false}, HPC_PIPE_GPIPE},
+                {{1, 1, 1, 1, 0, false}, HPC_PIPE_ARRIVAL},
+                {{2, 1, 1, 1, 1, false}, HPC_PIPE_1F1B},
+                {{1, 1, 2, 1, 0, false}, HPC_PIPE_1F1B}};
+    for (int tied = 0; tied < 2; tied++) {
+        job *one = accumulating(*state, 2);
+        one->o.model.dtype = HPC_F64;
+        one->o.model.tied = tied;
+        one->o.step.clip = 0.5;
+        run_job(one);
+        for (size_t k = 0; k < sizeof each / sizeof *each; k++) {
+            job *many = copy_of(one, &each[k].g);
+            many->shape.extent[HPC_AXIS_PIPE] = 2;
+            many->o.parallel.pipe.schedule = each[k].schedule;
+            run_job(many);
+            same(many, one, 1e-12);
+            hpc_free(many);
+        }
+        hpc_free(one);
+    }
 }
 
 /* ---- resuming, memory -------------------------------------------------------------------------
@@ -286,6 +304,7 @@ int main(void)
                                        cmocka_unit_test(second_moment_has_the_closed_form),
                                        cmocka_unit_test(ranks_equal_one_with_all_microbatches),
                                        cmocka_unit_test(other_axes_equal_one_rank),
+                                       cmocka_unit_test(pipelines_equal_one_rank),
                                        cmocka_unit_test(resumed_run_has_the_bits_of_the_whole),
                                        cmocka_unit_test(gradients_need_the_largest_layer),
                                        cmocka_unit_test(rejects_what_cannot_accumulate)};

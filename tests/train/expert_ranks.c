@@ -9,7 +9,7 @@ enum { EXPERTS = 4, TOP = 2 };
 typedef struct mixed {
     int data, expert, depth, row, col, zero;
     bool sequence;
-    int recompute;
+    int recompute, pipe;
 } mixed;
 
 static job *mixture(hpc_test_folder *f, int kind, hpc_dtype dtype)
@@ -30,6 +30,7 @@ static void put(job *j, const mixed *g)
 {
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_DATA] = g->data,
                                            [HPC_AXIS_EXPERT] = g->expert,
+                                           [HPC_AXIS_PIPE] = g->pipe,
                                            [HPC_AXIS_DEPTH] = g->depth,
                                            [HPC_AXIS_ROW] = g->row,
                                            [HPC_AXIS_COL] = g->col}};
@@ -48,6 +49,11 @@ static void as_one(const job *serial, const mixed *g, double bound)
     put(many, g);
     run_job(many);
     same(many, serial, bound);
+    for (int s = 0; s < many->steps; s++) {
+        assert_true(fabs(many->active[s] - serial->active[s]) < 1e-5);
+        assert_true(many->dropped[s] == serial->dropped[s]);
+        assert_true(fabs(many->flops[s] / serial->flops[s] - 1) < 1e-5);
+    }
     hpc_free(many);
 }
 
@@ -82,6 +88,34 @@ static void every_axis_beside_expert(void **state)
     job *j = mixture(*state, HPC_OPT_ADAMW, HPC_F64);
     run_job(j);
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_one(j, &grids[g], 1e-12);
+    hpc_free(j);
+}
+
+/* A capacity counts the tokens of all ranks, first choices before second ones. */
+static void a_capacity_drops_the_same_tokens(void **state)
+{
+    static const mixed grids[] = {
+        {.data = 2, .expert = 2}, {.depth = 2, .row = 2, .sequence = true}, {.row = 2}};
+    job *j = mixture(*state, HPC_OPT_ADAMW, HPC_F64);
+    j->o.step.model.experts.gating = HPC_GATING_SWITCH;
+    j->o.step.model.experts.capacity = 0.75;
+    run_job(j);
+    assert_true(j->dropped[0] > 0 && j->dropped[FEW - 1] > 0);
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_one(j, &grids[g], 1e-12);
+    hpc_free(j);
+}
+
+static void stages_add_up_experts_of_all_blocks(void **state)
+{
+    job *j = mixture(*state, HPC_OPT_ADAMW, HPC_F64);
+    j->o.model.expert_every = 1;
+    j->o.accumulate = 2;
+    j->o.step.model.experts.gating = HPC_GATING_SWITCH;
+    j->o.step.model.experts.capacity = 0.75;
+    run_job(j);
+    assert_true(j->dropped[0] > 0);
+    as_one(j, &(mixed){.pipe = 2}, 1e-12);
+    as_one(j, &(mixed){.pipe = 2, .expert = 2}, 1e-12);
     hpc_free(j);
 }
 
@@ -185,8 +219,52 @@ static void recomputation_repeats_no_collective(void **state)
     assert_int_equal(held.sums, plain.sums);
     assert_int_equal(again.messages, 8 * 7);
     assert_int_equal(2 * (again.bytes - plan), 3 * (held.bytes - plan));
-    assert_true(again.sums > held.sums);
+    /* The sums after attention in both blocks, and that of the experts' rows, which the gradient of
+     * their weights reads. */
+    assert_int_equal(again.sums - held.sums, 8 * 3);
     hpc_free(j);
+}
+
+/* ---- memory of the update -------------------------------------------------------------------- */
+
+typedef struct memory {
+    double parameters, temporaries, workspace; /* temporaries of an update: bytes of all of them */
+} memory;
+
+static memory update_of(const job *j, int64_t width)
+{
+    hpc_trainer_options o = j->o;
+    hpc_trainer *t;
+    memory m = {0};
+    o.model.expert_ffn = width;
+    test_ok(hpc_trainer_open(&t, &o, true));
+    const hpc_program *p = t->p;
+    const hpc_placement *place = hpc_exec_placement(t->exec);
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        bool made = p->value[v].kind == HPC_VALUE_TEMP && p->value[v].segment == t->io.update;
+        if (made && p->value[v].base < 0) m.temporaries += (double)hpc_type_bytes(&p->value[v].type);
+    }
+    const hpc_segment *s = &p->segment[t->io.update];
+    for (int64_t k = 0; k < s->insn_n; k++) m.workspace += place->workspace[t->io.update][k] > 0;
+    m.parameters = (double)hpc_model_config_params(&o.model);
+    hpc_trainer_close(t);
+    return m;
+}
+
+/* The update widens bf16 gradients a chunk of 256 at a time, on the stack of its worker: 4 bytes
+ * for each element of a tile, and nothing that grows with the parameters. */
+static void updates_need_no_memory_by_parameters(void **state)
+{
+    static const hpc_dtype types[] = {HPC_F32, HPC_BF16};
+    for (int k = 0; k < 2; k++) {
+        job *j = mixture(*state, HPC_OPT_ADAMW, types[k]);
+        if (types[k] == HPC_BF16) j->o.step.gradients = HPC_GRADIENTS_BF16;
+        memory narrow = update_of(j, 24), wide = update_of(j, 1024);
+        assert_true(wide.parameters > 5 * narrow.parameters);
+        assert_true(wide.temporaries == narrow.temporaries && wide.temporaries <= 64);
+        assert_true(wide.workspace == narrow.workspace);
+        hpc_free(j);
+    }
 }
 
 /* ---- checkpoints and errors -------------------------------------------------------------------
@@ -226,7 +304,9 @@ static void bad_grids_are_named(void **state)
     j->o.rows = 8;
     j->o.step.model.experts.gating = HPC_GATING_SWITCH;
     j->o.step.model.experts.capacity = 1;
+    j->o.parallel.halves = true;
     refused(j, &(mixed){.expert = 2}, HPC_E_UNSUPPORTED, "gate=switch");
+    j->o.parallel.halves = false;
     j->o.step.model.experts = (hpc_expert_emission){0};
     j->o.model.experts = 0;
     refused(j, &(mixed){.expert = 2}, HPC_E_ARG, "the model has no experts");
@@ -241,9 +321,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(eight_ranks_train_as_one),
         TEST(every_axis_beside_expert),
+        TEST(a_capacity_drops_the_same_tokens),
+        TEST(stages_add_up_experts_of_all_blocks),
         TEST(optimizers_divide_experts),
         TEST(dropping_duplicates_divides_the_bytes),
         TEST(recomputation_repeats_no_collective),
+        TEST(updates_need_no_memory_by_parameters),
         TEST(checkpoints_resume_on_other_grids),
         TEST(bad_grids_are_named),
     };

@@ -19,15 +19,16 @@
 
 #define HEADER                                                                                     \
     "step,tokens,loss,lr,grad_norm,step_ms,tokens_per_s,tflops,mfu,peak_bytes,comm_bytes,"         \
-    "validation_loss,skipped,save_ms,exposed_ms,experts,dropped\n"
-#define ROW1 "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5,2,0\n"
-#define ROW2 "2,8192,nan,0.0003,inf,250,16384,0.5,0.125,1048576,2048,7.5,1,4.5,12.5,2,0\n"
-#define ROW3 "3,12288,9.12345695,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5,2,0\n"
+    "validation_loss,skipped,save_ms,exposed_ms,experts,dropped,flops\n"
+#define ROW1 "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5,2,0,3e+12\n"
+#define ROW2 "2,8192,nan,0.0003,inf,250,16384,0.5,0.125,1048576,2048,7.5,1,4.5,12.5,2,0,3e+12\n"
+#define ROW3 "3,12288,9.12345695,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5,2,0,3e+12\n"
 
 static hpc_metrics_row row(int step)
 {
     static const double value[HPC_METRIC_N] = {0,     0,       10.5, 3e-4, 1.25, 250, 16384, 0.5,
-                                               0.125, 1048576, 2048, 0,    0,    4.5, 12.5,  2};
+                                               0.125, 1048576, 2048, 0,    0,    4.5, 12.5,  2,
+                                               0,     3e12};
     hpc_metrics_row r = {.absent = {[HPC_METRIC_VALIDATION_LOSS] = step != 2}};
     memcpy(r.value, value, sizeof value);
     r.value[HPC_METRIC_STEP] = step;
@@ -149,7 +150,7 @@ static void older_files_get_the_columns(void **state)
                  "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0\n"
                  "2,8192,1,1,1,1,1,1,1,1,1,1,1\n");
     write_rows(*state, 1, 2, 2);
-    expect(*state, HEADER "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,,,,\n" ROW2);
+    expect(*state, HEADER "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,,,,,\n" ROW2);
 }
 
 static void what_is_not_understood_is_kept(void **state)

@@ -18,6 +18,7 @@ typedef struct job {
     const char *folder; /* to load from and save to */
     int64_t from, steps;
     double loss[STEPS], norm[STEPS], validation;
+    double active[STEPS], dropped[STEPS], flops[STEPS];
     double param[NUMBERS];
     int64_t n;
     int64_t sent;                               /* bytes sent by the first rank in its last step */
@@ -120,6 +121,9 @@ static inline int run_rank(hpc_link *world, void *user)
         count_sent(j, o.grid, 1);
         j->loss[s] = r.loss;
         j->norm[s] = r.grad_norm;
+        j->active[s] = r.active;
+        j->dropped[s] = r.dropped;
+        j->flops[s] = r.flops;
         j->sent = r.sent;
     }
     at.step = j->steps;

@@ -94,7 +94,7 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_adam, hpc_op_adam_add, hpc_op_adam_step, hpc_op_apply, hpc_op_combine, hpc_op_map,
     hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather,
     hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv,
-    hpc_op_exchange_plan, hpc_op_exchange;
+    hpc_op_exchange_plan, hpc_op_exchange, hpc_op_admit;
 extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
     hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 
@@ -120,6 +120,14 @@ typedef struct hpc_exchange_attr {
     int64_t rows, most, experts;
     bool drop, back;
 } hpc_exchange_attr;
+
+/* axes: along which ranks have other tokens; first: the rank's first one, of `tokens` of all ranks.
+ * wide: as in hpc_dispatch_attr. */
+typedef struct hpc_admit_attr {
+    hpc_comm_attr comm;
+    int64_t experts, cap, tokens, first;
+    bool wide;
+} hpc_admit_attr;
 
 /* Absent operands are HPC_NONE, y is HPC_NEW or state to write to. `out` parameters may be NULL. */
 hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
@@ -189,6 +197,12 @@ typedef struct hpc_dispatched {
 hpc_dispatched hpc_dispatch(hpc_program *p, hpc_value expert, hpc_dispatch_attr attr);
 hpc_value hpc_grouped(hpc_program *p, hpc_value y, hpc_value a, hpc_value b, hpc_value start,
                       hpc_grouped_attr attr);
+/* Entries of expert [T,k] that find capacity, counted over the tokens of all ranks; the others are
+ * -1. dispatch by these is what it would be with the capacity `cap` on one rank. */
+typedef struct hpc_admitted {
+    hpc_value expert, dropped, load;
+} hpc_admitted;
+hpc_admitted hpc_admit(hpc_program *p, hpc_value expert, hpc_dispatch_attr attr);
 /* How many rows go where, from the starts of `experts` groups, in `*start`, and in `*start` then
  * the starts of the own experts' rows that arrive; *rows: their number. most: ranks along row that
  * drop rows that others send as well; 1: none. */

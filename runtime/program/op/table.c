@@ -68,6 +68,7 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_recv,
     &hpc_op_exchange_plan,
     &hpc_op_exchange,
+    &hpc_op_admit,
     NULL,
 };
 

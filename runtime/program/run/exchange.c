@@ -36,6 +36,7 @@ int hpc_exchange_open(hpc_exec *e, const hpc_insn *i)
     const hpc_exchange_attr *at = i->attr;
     exchange x = {.at = at};
     int rc;
+    if (i->op == &hpc_op_admit) return hpc_admit_open(e, i);
     if (!e->host)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "rows of experts are exchanged in the host's memory, which backend %s does "
@@ -196,6 +197,7 @@ out:
 
 int hpc_exchange_run(hpc_exec *e, int slot, const hpc_insn *i)
 {
+    if (i->op == &hpc_op_admit) return hpc_admit_run(e, slot, i);
     exchange x = {.at = i->attr};
     int rc = links_of(&x, e);
     if (rc < 0) return rc;

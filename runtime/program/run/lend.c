@@ -47,6 +47,16 @@ static int check_segment(const hpc_exec *e, int s)
     return HPC_OK;
 }
 
+int hpc_lent_check(const hpc_exec *e)
+{
+    for (hpc_value v = 0; v < e->p->value_n; v++) {
+        const hpc_value_info *info = &e->p->value[v];
+        if (!info->outside || info->base >= 0 || info->absent || (e->lent && e->lent[v])) continue;
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is outside: lend memory for it", v, name_of(e, v));
+    }
+    return HPC_OK;
+}
+
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n)
 {
     int rc = HPC_OK;

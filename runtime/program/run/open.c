@@ -243,6 +243,7 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
     TRY(hpc_program_check(e->p));
     if (!e->grid) TRY(hpc_link_self(&e->self));
     if (o->lent_n > 0) TRY(hpc_lent_take(e, o->lent, o->lent_n));
+    if (!o->dry) TRY(hpc_lent_check(e));
     TRY(select_and_place(e));
     TRY(hpc_transfers_open(e));
     for (int s = 0; s < e->p->segment_n; s++) {

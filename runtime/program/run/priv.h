@@ -133,6 +133,7 @@ hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k
 
 /* lend.c: checks the lent memory and fills e->lent. */
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n);
+int hpc_lent_check(const hpc_exec *e); /* all state that is outside was lent */
 
 /* steps.c: hazards to barriers, joins and waits. */
 int hpc_steps_make(hpc_exec *e, int segment);
@@ -168,6 +169,9 @@ int hpc_transfers_progress(hpc_exec *e);
 int hpc_exchange_open(hpc_exec *e, const hpc_insn *i);
 int hpc_exchange_room(hpc_exec *e);
 int hpc_exchange_run(hpc_exec *e, int slot, const hpc_insn *i);
+/* admit.c: the same for the op admit, in the same space. */
+int hpc_admit_open(hpc_exec *e, const hpc_insn *i);
+int hpc_admit_run(hpc_exec *e, int slot, const hpc_insn *i);
 
 /* trace.c: what began then ends now; START, PROGRESS and WAIT are exposed. Returns now. */
 int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,

@@ -41,7 +41,8 @@ typedef struct hpc_exec_options {
 
 /* Borrows p, d and grid (NULL: serial) until it is closed; with a grid, the call is collective over
  * its world. Errors name the instruction: a missing kernel, an unsupported dtype, a collective over
- * an axis that the grid lacks. HPC_E_ARG: an instruction writes lent state. */
+ * an axis that the grid lacks. HPC_E_ARG: an instruction writes lent state; state that is
+ * outside was not lent. */
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);

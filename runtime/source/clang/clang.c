@@ -89,10 +89,11 @@ static void note_kept(CXFile file, CXSourceLocation *stack, unsigned n, CXClient
     if (clang_getFileUniqueID(file, &u->kept[u->kept_n]) == 0) u->kept_n++;
 }
 
-static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                     const char *const *flags, bool bodies, bool again,
+static int open_unit(hpc_clang_unit **out, hpc_clang_kept **kept, const hpc_clang_text *texts,
+                     size_t texts_n, const char *const *flags, bool bodies, bool again,
                      char error[HPC_CLANG_ERROR_BYTES])
 {
+    (void)kept;
     struct CXUnsavedFile unsaved[TEXTS_MOST];
     unsigned n = unsaved_of(unsaved, texts, texts_n);
     *out = NULL;

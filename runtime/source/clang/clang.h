@@ -21,6 +21,7 @@ extern "C" {
 enum { HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
+typedef struct hpc_clang_kept hpc_clang_kept;
 
 /* The content of a file as libclang sees it; the path need not exist. */
 typedef struct hpc_clang_text {
@@ -62,10 +63,11 @@ typedef struct hpc_clang_tree {
 typedef struct hpc_clang {
     /* Opens a file: texts[0] is the file; flags are NULL-terminated and do not name it. `bodies`:
      * parses the bodies of functions in headers. `again`: keeps the parsed headers that the file
-     * begins with, which makes later parses faster. Returns 0, or -1 with one line in `error`.
+     * begins with, which makes later parses faster. *kept is what the units of the process share,
+     * NULL before the first one; it is never freed. Returns 0, or -1 with one line in `error`.
      * Writes nothing to disk. */
-    int (*open)(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                const char *const *flags, bool bodies, bool again,
+    int (*open)(hpc_clang_unit **out, hpc_clang_kept **kept, const hpc_clang_text *texts,
+                size_t texts_n, const char *const *flags, bool bodies, bool again,
                 char error[HPC_CLANG_ERROR_BYTES]);
     /* Parses again with other texts; texts[0] keeps its path. texts[own] becomes the unit's own
      * file: texts[0], or the last file that texts[0] includes. Returns 1 and does nothing if the

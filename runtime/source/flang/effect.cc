@@ -62,9 +62,9 @@ template <typename Part> void Walk::add_body_of(const Part &part)
 
 void Walk::find_bodies()
 {
-    for (size_t k = 0; k < p.parsing.size(); k++) {
-        const auto &tree{p.parsing[k]->parseTree()};
-        if (!tree || p.broken.count(k)) continue;
+    for (const Part &part : p.part) {
+        const auto &tree{part.parsing->parseTree()};
+        if (!tree || part.broken) continue;
         for (const auto &u : tree->v) add_body_of(u);
     }
 }

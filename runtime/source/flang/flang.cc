@@ -6,12 +6,7 @@
 #include "runtime/source/flang/priv.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
-#include <dirent.h>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -19,16 +14,15 @@
 
 using namespace hpc_flang;
 
-#define TEXT_OF(macro) TEXT_OF_(macro)
-#define TEXT_OF_(text) #text
-
 struct hpc_clang_unit {
+    hpc_clang_kept *kept;
     std::string path;
     std::vector<std::string> folders; /* of the file, then of -I */
     parser::Options options;
     bool form_given = false;
     std::unique_ptr<Parse> parse;
     std::unique_ptr<Table> table;
+    ~hpc_clang_unit() { give_back(*kept, std::move(parse)); }
 };
 
 /* ---- places ---- */
@@ -74,12 +68,12 @@ static bool take_messages(Parse &p, parser::Messages &messages, bool of_parser, 
 /* ---- texts ---- */
 
 /* flang reads a text from descriptor 0; a thread writes it. */
-static bool prescan(Parse &p, parser::Parsing &parsing, const parser::Options &options,
-                    const std::string &text)
+static const parser::SourceFile *prescan(parser::Parsing &parsing, const parser::Options &options,
+                                         const std::string &text)
 {
     int ends[2];
     const int kept{dup(0)};
-    if (pipe(ends) < 0) return false;
+    if (pipe(ends) < 0) return nullptr;
     dup2(ends[0], 0);
     close(ends[0]);
     std::thread writer{[&] {
@@ -98,116 +92,7 @@ static bool prescan(Parse &p, parser::Parsing &parsing, const parser::Options &o
         close(0);
     }
     writer.join();
-    p.file = file;
-    return file != nullptr;
-}
-
-static bool is_fixed(const std::string &path)
-{
-    const size_t dot{path.rfind('.')};
-    static const char *const ends[]{".f", ".for", ".ftn", ".f77", ".F", ".FOR", ".FTN", ".F77"};
-    for (const char *e : ends)
-        if (dot != std::string::npos && path.compare(dot, std::string::npos, e) == 0) return true;
-    return false;
-}
-
-/* ---- modules ---- */
-
-static std::string lower(std::string s)
-{
-    for (char &c : s) c = (char)std::tolower((unsigned char)c);
-    return s;
-}
-
-static std::string word_at(const std::string &line, size_t *at)
-{
-    while (*at < line.size() && std::isspace((unsigned char)line[*at])) ++*at;
-    const size_t from{*at};
-    while (*at < line.size() && (std::isalnum((unsigned char)line[*at]) || line[*at] == '_')) ++*at;
-    return line.substr(from, *at - from);
-}
-
-/* The names after `keyword` ("use", "module") at the begin of a line. */
-static std::vector<std::string> names_after(const std::string &text, const std::string &keyword)
-{
-    std::vector<std::string> out;
-    std::istringstream lines{text};
-    for (std::string line; std::getline(lines, line);) {
-        size_t at{0};
-        line = lower(line);
-        if (word_at(line, &at) != keyword) continue;
-        if (const size_t colons{line.find("::", at)};
-            keyword == "use" && colons != std::string::npos && line.find("only") > colons)
-            at = colons + 2;
-        const std::string name{word_at(line, &at)};
-        if (!name.empty() && name != "procedure" && name != "subroutine" && name != "function")
-            out.push_back(name);
-    }
-    return out;
-}
-
-static bool is_source(const std::string &name)
-{
-    const size_t dot{name.rfind('.')};
-    if (dot == std::string::npos) return false;
-    const std::string end{lower(name.substr(dot))};
-    return end == ".f90" || end == ".f95" || end == ".f03" || end == ".f08" || is_fixed(name);
-}
-
-struct Modules { /* the sources of the folders, by the module that they define */
-    std::map<std::string, std::string> path;
-    std::map<std::string, std::string> text; /* by path */
-    std::set<std::string> done;
-    int files = 0, directories = 0; /* that were read */
-    bool wide = false;              /* folders nearby were searched */
-};
-
-static std::string read(const std::string &path)
-{
-    std::ifstream in{path, std::ios::binary};
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
-enum { FILES_MOST = 2000, FOLDERS_MOST = 500, LEVELS_MOST = 3 };
-
-/* The sources of a folder, and of those in it down to a depth. */
-static void find_in(Modules &m, const std::string &folder, int depth)
-{
-    std::vector<std::string> below;
-    DIR *d{m.directories++ < FOLDERS_MOST ? opendir(folder.c_str()) : nullptr};
-    for (const dirent *e; d && (e = readdir(d)) && m.files < FILES_MOST;) {
-        const std::string path{folder + "/" + e->d_name};
-        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.push_back(path);
-        if (!is_source(e->d_name) || m.text.count(path)) continue;
-        m.files++;
-        m.text[path] = read(path);
-        for (const std::string &name : names_after(m.text[path], "module"))
-            m.path.emplace(name, path);
-    }
-    if (d) closedir(d);
-    std::sort(below.begin(), below.end());
-    for (const std::string &b : below) find_in(m, b, depth - 1);
-}
-
-static bool is_intrinsic(const std::string &module)
-{
-    return module.compare(0, 4, "iso_") == 0 || module.compare(0, 5, "ieee_") == 0 ||
-           module == "omp_lib";
-}
-
-/* The source of a module, in the folders of the file, else nearby in its tree; "": unknown. */
-static std::string source_of(Modules &m, const hpc_clang_unit &u, const std::string &module)
-{
-    auto found{m.path.find(module)};
-    if (found == m.path.end() && !m.wide && !is_intrinsic(module)) {
-        m.wide = true;
-        find_in(m, u.folders[0], LEVELS_MOST);
-        find_in(m, u.folders[0] + "/..", LEVELS_MOST);
-        found = m.path.find(module);
-    }
-    return found == m.path.end() ? "" : found->second;
+    return file;
 }
 
 /* ---- include files without a source ---- */
@@ -253,184 +138,163 @@ static bool is_fatal(parser::Parsing &parsing)
     return !parsing.parseTree() || !parsing.consumedWholeFile();
 }
 
-/* Appends the parse of a text. Names that mean fixed form may hold free form. False: the text
- * cannot be read. */
-static bool parse_form(hpc_clang_unit &u, const std::string &path, const std::string &text)
+/* Parses a text. Names that mean fixed form may hold free form. False: it cannot be read. */
+static bool parse_form(hpc_clang_unit &u, Part &x)
 {
     Parse &p{*u.parse};
     parser::Options o{u.options};
     o.searchDirectories.push_back("/proc/self/fd");
-    if (!u.form_given) o.isFixedForm = is_fixed(path);
+    if (!u.form_given) o.isFixedForm = is_fixed(x.path);
     for (int turn = u.form_given || !o.isFixedForm; turn < 3; turn++) { /* fixed, free, fixed */
-        p.parsing.push_back(std::make_unique<parser::Parsing>(p.cooked));
-        parser::Parsing &parsing{*p.parsing.back()};
+        x.parsing = std::make_unique<parser::Parsing>(p.cooked);
         if (turn > 0 && !u.form_given) o.isFixedForm = turn == 2;
-        std::string whole{text};
+        std::string whole{x.text->text};
         const std::vector<int> stubs{stub_includes(u, whole)};
-        const bool read{prescan(p, parsing, o, whole)};
+        x.file = prescan(*x.parsing, o, whole);
         for (int s : stubs) close(s);
-        if (!read) return false;
-        parsing.Parse(llvm::nulls());
-        if (!is_fatal(parsing) || turn == 2 || u.form_given || !is_fixed(path)) break;
-        p.parsing.pop_back();
+        if (!x.file) return false;
+        x.parsing->Parse(llvm::nulls());
+        if (!is_fatal(*x.parsing) || turn == 2 || u.form_given || !is_fixed(x.path)) break;
     }
     return true;
 }
 
-/* Parses one text, with its messages if it is the file. */
-static void parse_text(hpc_clang_unit &u, const std::string &path, const std::string &text,
-                       bool own)
+/* Appends one text, with its messages if it is the file. */
+static void parse_text(hpc_clang_unit &u, const Wanted &w, bool own)
 {
     Parse &p{*u.parse};
-    if (!parse_form(u, path, text)) return;
-    parser::Parsing &parsing{*p.parsing.back()};
-    if (!own && is_fatal(parsing)) { /* flang may crash on what uses such a module */
-        p.parsing.pop_back();
+    p.part.emplace_back();
+    Part &x{p.part.back()};
+    x.path = w.path;
+    x.text = w.text;
+    x.is_stub = w.is_stub;
+    const bool read{parse_form(u, x)};
+    if (own) p.file = x.file;
+    if (!own && (!read || is_fatal(*x.parsing))) { /* flang may crash on what uses such a module */
+        p.part.pop_back();
         return;
     }
-    const bool whole{parsing.parseTree() && parsing.consumedWholeFile()};
-    take_messages(p, parsing.messages(), true, own);
+    if (!read) return;
+    const bool whole{x.parsing->parseTree() && x.parsing->consumedWholeFile()};
+    take_messages(p, x.parsing->messages(), true, own);
     if (!whole) {
         if (own && p.issues.empty())
             p.issues.push_back({"the parser stops in this file", 1, 1, 0, true, true});
         return;
     }
-    semantics::Semantics{*p.context, *parsing.parseTree()}.Perform();
-    if (take_messages(p, p.context->messages(), false, own) && !own)
-        p.broken.insert(p.parsing.size() - 1);
+    p.analyse(x);
+    if (!take_messages(p, p.context->messages(), false, own)) return;
+    p.spoilt = true;
+    if (!own) p.set_broken(x);
 }
 
-static void parse_used(hpc_clang_unit &u, Modules &m, const std::string &text)
+/* ---- the plan of a unit ---- */
+
+/* Adds the modules that a text uses, each after those that it uses itself. */
+static void want_modules(std::vector<Wanted> &out, Modules &m, std::set<std::string> &done,
+                         const Text &text, const std::string &own)
 {
-    for (const std::string &name : names_after(text, "use")) {
-        const std::string path{source_of(m, u, name)};
+    for (const std::string &name : text.uses) {
+        const std::string path{m.source_of(name)};
         const std::string stub{path.empty() ? stub_module(name) : ""};
-        if (!stub.empty() && m.done.insert(name).second) parse_text(u, name + ".f90", stub, false);
-        if (path.empty() || !m.done.insert(path).second) continue;
-        if (m.text[path] == u.parse->text) continue;
-        parse_used(u, m, m.text[path]);
-        parse_text(u, path, m.text[path], false);
+        if (!stub.empty() && done.insert(name).second)
+            out.push_back({name + ".f90", std::make_shared<Text>(stub), true});
+        if (path.empty() || !done.insert(path).second) continue;
+        const std::shared_ptr<const Text> found{m.text[path]};
+        if (found->text == own) continue;
+        want_modules(out, m, done, *found, own);
+        out.push_back({path, found, false});
     }
 }
 
-/* ---- external procedures ---- */
-
-/* The names of the procedures that a text defines, and all words of a text. */
-static std::set<std::string> words_of(const std::string &text, bool definitions)
-{
-    std::set<std::string> out;
-    std::string word, before;
-    for (size_t i = 0; i <= text.size(); i++) {
-        const char c{i < text.size() ? (char)std::tolower((unsigned char)text[i]) : ' '};
-        if (std::isalnum((unsigned char)c) || c == '_') {
-            word += c;
-            continue;
-        }
-        if (!word.empty() && (!definitions || before == "subroutine" || before == "function"))
-            out.insert(word);
-        if (!word.empty()) before = word;
-        if (c != ' ') before.clear();
-        word.clear();
-    }
-    return out;
-}
-
-/* Parses files of the folder that define external procedures which the text names. */
-static void parse_siblings(hpc_clang_unit &u, Modules &m, const std::string &text)
+/* Adds files of the folder that define external procedures which the text names. */
+static void want_siblings(Plan &plan, Modules &m, std::set<std::string> &done,
+                          const std::string &own)
 {
     enum { SIBLINGS_MOST = 6 };
-    const std::set<std::string> named{words_of(text, false)}, own{words_of(text, true)};
-    int parsed{0};
-    find_in(m, u.folders[0], 0);
-    const std::map<std::string, std::string> texts{m.text};
+    const std::set<std::string> &named{plan.own->words()}, &mine{plan.own->defined()};
+    int n{0};
+    m.find_in(m.folders[0], 0);
+    const auto texts{m.text};
     for (const auto &[path, other] : texts) {
-        if (parsed == SIBLINGS_MOST) return;
-        if (path == u.path || other == u.parse->text || m.done.count(path)) continue;
-        if (!names_after(other, "module").empty() || !names_after(other, "program").empty()) continue;
+        if (n == SIBLINGS_MOST) return;
+        if (path.rfind('/') != m.folders[0].size() || path.find(m.folders[0]) != 0) continue;
+        if (path == plan.path || done.count(path) || other->text == own) continue;
+        if (!other->modules.empty() || other->program) continue;
         bool wanted{false}, twice{false};
-        for (const std::string &name : words_of(other, true)) {
-            wanted = wanted || (named.count(name) && !own.count(name));
-            twice = twice || own.count(name);
+        for (const std::string &name : other->defined()) {
+            wanted = wanted || (named.count(name) && !mine.count(name));
+            twice = twice || mine.count(name);
         }
         if (!wanted || twice) continue;
-        m.done.insert(path);
-        parse_used(u, m, other);
-        parse_text(u, path, other, false);
-        parsed++;
+        done.insert(path);
+        want_modules(plan.after, m, done, *other, own);
+        plan.after.push_back({path, other, false});
+        n++;
     }
+}
+
+static Plan plan_of(const hpc_clang_unit &u, Modules &m, const std::string &whole,
+                    const std::string &text)
+{
+    Plan plan{u.path, std::make_shared<Text>(text), {}, {}};
+    std::set<std::string> done{u.path};
+    if (!plan.own->uses.empty()) {
+        if (m.text.empty())
+            for (const std::string &folder : u.folders) m.find_in(folder, 0);
+        want_modules(plan.before, m, done, *plan.own, whole);
+    }
+    want_siblings(plan, m, done, whole);
+    return plan;
 }
 
 /* ---- the table ---- */
+
+/* Two units with equal keys parse equal texts equally. */
+static std::string key_of(const hpc_clang_unit &u)
+{
+    std::string out{u.form_given ? u.options.isFixedForm ? "fixed" : "free" : ""};
+    out += '\n' + std::to_string(u.options.fixedFormColumns);
+    for (const std::string &folder : u.folders) out += "\n-I" + folder;
+    for (const auto &[name, value] : u.options.predefinitions)
+        out += "\n-D" + name + "=" + value.value_or("");
+    return out;
+}
+
+/* True if all units of the file are modules, which other files may use. */
+static bool is_library(const std::optional<parser::Program> &tree)
+{
+    if (!tree) return false;
+    return std::all_of(tree->v.begin(), tree->v.end(), [](const parser::ProgramUnit &x) {
+        return std::holds_alternative<common::Indirection<parser::Module>>(x.u);
+    });
+}
 
 /* Parses a text of the file after the modules that it uses. */
 static void parse_once(hpc_clang_unit &u, Modules &m, const std::string &whole,
                        const std::string &text)
 {
+    const Plan plan{plan_of(u, m, whole, text)};
     u.table.reset();
-    u.parse = std::make_unique<Parse>();
+    give_back(*u.kept, std::move(u.parse));
+    u.parse = take_parse(*u.kept, plan, key_of(u));
     Parse &p{*u.parse};
     p.text = whole;
-    p.context = std::make_unique<semantics::SemanticsContext>(p.kinds, p.features, p.cooked);
-    p.context->set_intrinsicModuleDirectories({TEXT_OF(HPC_FLANG_MODULES)});
-    p.context->set_moduleDirectory("/dev/null/modules");
-    p.context->set_searchDirectories({});
-    if (!names_after(text, "use").empty()) {
-        if (m.text.empty())
-            for (const std::string &folder : u.folders) find_in(m, folder, 0);
-        m.done = {u.path};
-        parse_used(u, m, text);
+    for (const Wanted &w : plan.before)
+        if (!p.find(w.path, w.text->text)) parse_text(u, w, false);
+    p.kept = p.part.size();
+    if (const Part * x{p.find(u.path, text)}; x) {
+        while (&p.part[p.own] != x) p.own++;
+        p.file = x->file;
+    } else {
+        p.own = p.kept;
+        parse_text(u, {u.path, plan.own, false}, true);
+        if (p.issues.empty() && is_library(p.tree())) p.kept++;
     }
-    parse_text(u, u.path, text, true);
-    p.own = p.parsing.empty() ? 0 : p.parsing.size() - 1;
-    if (p.issues.empty()) {
-        const parser::SourceFile *file{p.file};
-        parse_siblings(u, m, text);
-        p.file = file;
-    }
-}
-
-/* -D of the makefiles in the file's folder and above it, if a text tests for the macro. The first
- * value of a name counts. */
-static void add_macros(parser::Options &o, const hpc_clang_unit &u, const Modules &m,
-                       const std::string &whole)
-{
-    std::set<std::string> tested, known;
-    const auto find{[&](const std::string &text) {
-        std::istringstream lines{text};
-        for (std::string line; std::getline(lines, line);) {
-            size_t at{line.find_first_not_of(" \t")};
-            if (at == std::string::npos || line[at] != '#') continue;
-            for (at++; at < line.size(); at++) {
-                const std::string w{word_at(line, &at)};
-                if (!w.empty()) tested.insert(w);
-            }
-        }
-    }};
-    find(whole);
-    for (const auto &t : m.text) find(t.second);
-    for (const auto &d : o.predefinitions) known.insert(d.first);
-    for (const std::string &folder : {u.folders[0], u.folders[0] + "/.."}) {
-        std::set<std::string> files;
-        DIR *d{opendir(folder.c_str())};
-        for (const dirent *e; d && (e = readdir(d));)
-            if (lower(e->d_name).compare(0, 8, "makefile") == 0 ||
-                std::string{e->d_name} == "CMakeLists.txt")
-                files.insert(folder + "/" + e->d_name);
-        if (d) closedir(d);
-        for (const std::string &path : files) {
-            std::istringstream lines{read(path)};
-            for (std::string line; std::getline(lines, line);) {
-                line.resize(std::min(line.find('#'), line.size()));
-                for (size_t at = 0; (at = line.find("-D", at)) != std::string::npos;) {
-                    const std::string name{word_at(line, &(at += 2))};
-                    if (!tested.count(name) || !known.insert(name).second) continue;
-                    const bool value{at + 1 < line.size() && line[at] == '='};
-                    at += value;
-                    o.predefinitions.emplace_back(name, value ? word_at(line, &at) : "1");
-                }
-            }
-        }
-    }
+    if (!p.issues.empty() && p.mixed) return parse_once(u, m, whole, text); /* alone */
+    if (!p.issues.empty()) return;
+    for (const Wanted &w : plan.after)
+        if (!p.find(w.path, w.text->text)) parse_text(u, w, false);
 }
 
 /* Units with errors are left out of the text until the rest has none. */
@@ -440,11 +304,11 @@ static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
     const std::string whole{text.text, text.n};
     std::string rest{whole};
     std::vector<Issue> all;
-    Modules m;
+    Modules m{u.kept->texts, u.folders};
     parse_once(u, m, whole, rest);
     if (!u.parse->issues.empty()) { /* the macros of the build may be missing */
         const size_t before{u.options.predefinitions.size()}, issues{u.parse->issues.size()};
-        add_macros(u.options, u, m, whole);
+        m.add_macros(u.options, whole);
         if (u.options.predefinitions.size() > before) parse_once(u, m, whole, rest);
         if (u.parse->issues.size() > issues) {
             u.options.predefinitions.resize(before);
@@ -481,13 +345,15 @@ static void take_flags(hpc_clang_unit &u, const char *const *flags)
     u.options.searchDirectories = u.folders;
 }
 
-static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t,
-                     const char *const *flags, bool, bool, char *)
+static int open_unit(hpc_clang_unit **out, hpc_clang_kept **kept, const hpc_clang_text *texts,
+                     size_t, const char *const *flags, bool, bool, char *)
 {
+    if (!*kept) *kept = new hpc_clang_kept{};
     auto u{std::make_unique<hpc_clang_unit>()};
+    u->kept = *kept;
     u->path = texts[0].path;
-    const size_t slash{u->path.rfind('/')};
-    u->folders.push_back(slash == std::string::npos ? "." : u->path.substr(0, slash));
+    if (u->path.find('/') == std::string::npos) u->path = "./" + u->path;
+    u->folders.push_back(u->path.substr(0, u->path.rfind('/')));
     take_flags(*u, flags);
     parse_all(*u, texts[0]);
     *out = u.release();
@@ -508,7 +374,7 @@ static int parse_unit(hpc_clang_unit *u, const hpc_clang_text *texts, size_t, si
 static void suspend_unit(hpc_clang_unit *u)
 {
     u->table.reset();
-    u->parse.reset();
+    give_back(*u->kept, std::move(u->parse));
 }
 
 static void issues(const hpc_clang_unit *u, bool (*report)(const hpc_clang_issue *, void *),
@@ -526,7 +392,7 @@ static void tree(hpc_clang_tree *out, hpc_clang_unit *u)
     Table &t{*u->table};
     Walk walk{t, *u->parse};
     walk.has_errors = !u->parse->clean;
-    if (!u->parse->parsing.empty() && u->parse->tree() && !walk.has_errors) {
+    if (!u->parse->part.empty() && u->parse->tree() && !walk.has_errors) {
         walk.program();
     } else {
         hpc_clang_node file{};

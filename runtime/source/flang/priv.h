@@ -11,51 +11,9 @@
 #ifndef HPC_SOURCE_FLANG_PRIV_H
 #define HPC_SOURCE_FLANG_PRIV_H
 
-#include <flang/Common/default-kinds.h>
-#include <flang/Parser/parsing.h>
-#include <flang/Semantics/scope.h>
-#include <flang/Semantics/semantics.h>
-#include <flang/Semantics/symbol.h>
-#include <flang/Semantics/tools.h>
-
-#include <deque>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "runtime/source/flang/flang.h"
-
-namespace parser = Fortran::parser;
-namespace semantics = Fortran::semantics;
-namespace evaluate = Fortran::evaluate;
-namespace common = Fortran::common;
+#include "runtime/source/flang/library.h"
 
 namespace hpc_flang {
-
-struct Issue {
-    std::string text;
-    uint32_t line, column, at;
-    bool inside, parse;
-};
-
-/* One parse: everything that flang keeps, in the order in which it must be freed. */
-struct Parse {
-    parser::AllSources sources;
-    parser::AllCookedSources cooked{sources};
-    common::IntrinsicTypeDefaultKinds kinds;
-    common::LanguageFeatureControl features;
-    std::deque<std::unique_ptr<parser::Parsing>> parsing; /* modules, the file, its siblings */
-    std::size_t own = 0;                                  /* the file */
-    std::unique_ptr<semantics::SemanticsContext> context;
-    const parser::SourceFile *file = nullptr;
-    std::string text; /* of the file */
-    std::vector<Issue> issues;
-    std::set<size_t> broken; /* texts of modules with errors, by their index in `parsing` */
-    const std::optional<parser::Program> &tree() const { return parsing[own]->parseTree(); }
-    bool clean = false; /* the text without the units that have issues has none */
-};
 
 /* Byte of the file for a character of flang's text. False: it is not in the file itself, and *at
  * is where the file includes it. */

@@ -74,7 +74,7 @@ const Span *span_around(const std::vector<Span> &spans, uint32_t at)
 
 bool blank_units(std::string &text, const Parse &p)
 {
-    if (p.parsing.empty() || !p.tree()) return false;
+    if (p.part.empty() || !p.tree()) return false;
     const auto &tree{p.tree()};
     const std::vector<Span> spans{spans_of(p, *tree)};
     for (const Issue &i : p.issues) {

@@ -1,0 +1,214 @@
+/*
+ * modules.cc: the texts of a tree: the modules and procedures in them, and where to find those that
+ * a text uses. Texts are read as lines and words here, without flang.
+ */
+#include "runtime/source/flang/priv.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <dirent.h>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+
+namespace hpc_flang {
+
+bool is_fixed(const std::string &path)
+{
+    const size_t dot{path.rfind('.')};
+    static const char *const ends[]{".f", ".for", ".ftn", ".f77", ".F", ".FOR", ".FTN", ".F77"};
+    for (const char *e : ends)
+        if (dot != std::string::npos && path.compare(dot, std::string::npos, e) == 0) return true;
+    return false;
+}
+
+std::string lower(std::string s)
+{
+    for (char &c : s)
+        if (c >= 'A' && c <= 'Z') c = (char)(c + ('a' - 'A'));
+    return s;
+}
+
+static bool is_word(char c)
+{
+    return std::isalnum((unsigned char)c) || c == '_';
+}
+
+static std::string word_at(const std::string &line, size_t *at)
+{
+    while (*at < line.size() && std::isspace((unsigned char)line[*at])) ++*at;
+    const size_t from{*at};
+    while (*at < line.size() && is_word(line[*at])) ++*at;
+    return line.substr(from, *at - from);
+}
+
+/* ---- texts ---- */
+
+/* Takes the names after "use" and "module" at the begin of a line. */
+void Text::add_line(const std::string &line)
+{
+    size_t at{0};
+    const std::string first{word_at(line, &at)};
+    program = program || first == "program";
+    if (first != "use" && first != "module") return;
+    if (const size_t colons{line.find("::", at)};
+        first == "use" && colons != std::string::npos && line.find("only") > colons)
+        at = colons + 2;
+    const std::string name{word_at(line, &at)};
+    if (name.empty() || name == "procedure" || name == "subroutine" || name == "function") return;
+    (first == "use" ? uses : modules).push_back(name);
+}
+
+Text::Text(std::string given) : text{std::move(given)}
+{
+    for (size_t at = 0; at < text.size();) {
+        const size_t end{std::min(text.find('\n', at), text.size())};
+        size_t first{at};
+        while (first < end && std::isspace((unsigned char)text[first])) first++;
+        if (first < end && std::strchr("uUmMpP", text[first]))
+            add_line(lower(text.substr(first, end - first)));
+        at = end + 1;
+    }
+}
+
+/* All words, and the names of procedures that the text defines. */
+void Text::find_words() const
+{
+    std::string word, before;
+    if (has_words) return;
+    has_words = true;
+    const std::string low{lower(text)};
+    for (size_t i = 0; i < low.size();) {
+        size_t end{i};
+        while (end < low.size() && is_word(low[end])) end++;
+        if (end > i) {
+            word.assign(low, i, end - i);
+            if (before == "subroutine" || before == "function") defined_.insert(word);
+            before = word;
+            words_.insert(std::move(word));
+        }
+        if (end < low.size() && low[end] != ' ') before.clear();
+        i = end + 1;
+    }
+}
+
+/* ---- the texts of a tree ---- */
+
+static bool is_source(const std::string &name)
+{
+    const size_t dot{name.rfind('.')};
+    if (dot == std::string::npos) return false;
+    const std::string end{lower(name.substr(dot))};
+    return end == ".f90" || end == ".f95" || end == ".f03" || end == ".f08" || is_fixed(name);
+}
+
+static std::string read(const std::string &path)
+{
+    std::ifstream in{path, std::ios::binary};
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+std::shared_ptr<const Text> Texts::at(const std::string &path)
+{
+    struct stat s;
+    if (stat(path.c_str(), &s) < 0) return nullptr;
+    File &f{file[path]};
+    if (!f.text || f.size != s.st_size || f.node != s.st_ino || f.seconds != s.st_mtim.tv_sec ||
+        f.nanoseconds != s.st_mtim.tv_nsec)
+        f = File{std::make_shared<Text>(read(path)), s.st_size, s.st_ino, s.st_mtim.tv_sec,
+                 s.st_mtim.tv_nsec};
+    return f.text;
+}
+
+/* ---- modules ---- */
+
+enum { FILES_MOST = 2000, FOLDERS_MOST = 500, LEVELS_MOST = 3 };
+
+void Modules::find_in(const std::string &folder, int depth)
+{
+    std::vector<std::string> below;
+    DIR *d{directories++ < FOLDERS_MOST ? opendir(folder.c_str()) : nullptr};
+    for (const dirent *e; d && (e = readdir(d)) && files < FILES_MOST;) {
+        const std::string path{folder + "/" + e->d_name};
+        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.push_back(path);
+        if (!is_source(e->d_name) || text.count(path)) continue;
+        const std::shared_ptr<const Text> found{texts.at(path)};
+        if (!found) continue;
+        files++;
+        text[path] = found;
+        for (const std::string &name : found->modules) source.emplace(name, path);
+    }
+    if (d) closedir(d);
+    std::sort(below.begin(), below.end());
+    for (const std::string &b : below) find_in(b, depth - 1);
+}
+
+static bool is_intrinsic(const std::string &module)
+{
+    return module.compare(0, 4, "iso_") == 0 || module.compare(0, 5, "ieee_") == 0 ||
+           module == "omp_lib";
+}
+
+std::string Modules::source_of(const std::string &module)
+{
+    auto found{source.find(module)};
+    if (found == source.end() && !wide && !is_intrinsic(module)) {
+        wide = true;
+        find_in(folders[0], LEVELS_MOST);
+        find_in(folders[0] + "/..", LEVELS_MOST);
+        found = source.find(module);
+    }
+    return found == source.end() ? "" : found->second;
+}
+
+/* ---- macros ---- */
+
+/* The names that the directives of a text test. */
+static void add_tested(std::set<std::string> &out, const std::string &text)
+{
+    for (size_t at = 0; at < text.size();) {
+        const size_t end{std::min(text.find('\n', at), text.size())};
+        size_t first{text.find_first_not_of(" \t", at)};
+        if (first < end && text[first] == '#') {
+            const std::string line{text.substr(first + 1, end - first - 1)};
+            for (size_t k = 0; k < line.size(); k++)
+                if (const std::string w{word_at(line, &k)}; !w.empty()) out.insert(w);
+        }
+        at = end + 1;
+    }
+}
+
+void Modules::add_macros(parser::Options &o, const std::string &own) const
+{
+    std::set<std::string> tested, known;
+    add_tested(tested, own);
+    for (const auto &t : text) add_tested(tested, t.second->text);
+    for (const auto &d : o.predefinitions) known.insert(d.first);
+    for (const std::string &folder : {folders[0], folders[0] + "/.."}) {
+        std::set<std::string> paths;
+        DIR *d{opendir(folder.c_str())};
+        for (const dirent *e; d && (e = readdir(d));)
+            if (lower(e->d_name).compare(0, 8, "makefile") == 0 ||
+                std::string{e->d_name} == "CMakeLists.txt")
+                paths.insert(folder + "/" + e->d_name);
+        if (d) closedir(d);
+        for (const std::string &path : paths) {
+            std::istringstream lines{read(path)};
+            for (std::string line; std::getline(lines, line);) {
+                line.resize(std::min(line.find('#'), line.size()));
+                for (size_t at = 0; (at = line.find("-D", at)) != std::string::npos;) {
+                    const std::string name{word_at(line, &(at += 2))};
+                    if (!tested.count(name) || !known.insert(name).second) continue;
+                    const bool value{at + 1 < line.size() && line[at] == '='};
+                    at += value;
+                    o.predefinitions.emplace_back(name, value ? word_at(line, &at) : "1");
+                }
+            }
+        }
+    }
+}
+
+} // namespace hpc_flang

@@ -1,0 +1,99 @@
+/*
+ * Tests of `hpccoder eval graph`: areas of a score and of the network, and invalid samples.
+ */
+/* tsan: left out, other tests start the same threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/command.h"
+#include "tests/support/expect.h"
+
+static hpc_test_outcome o;
+static const char path[] = "build/eval-graph.jsonl";
+
+static void run(const char *samples, const char *words)
+{
+    char all[200];
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(samples, f);
+    fclose(f);
+    snprintf(all, sizeof all, "eval graph -q -j 1 %s %s", path, words);
+    hpc_test_command(&o, all);
+    unlink(path);
+}
+
+/* Loops of fold -1 are for training. The score orders the four test loops of each repository as
+ * 0, 1, 0, 1: three of four pairs are right. */
+static void areas_compare_the_network_with_the_score(void **state)
+{
+    (void)state;
+    hpc_buf b = {0};
+    for (int k = 0; k < 40; k++) {
+        const char *call = k % 2 ? "printf(s)" : "a[i] = sqrt(b[i])";
+        test_ok(hpc_buf_printf(&b,
+                               "{\"group\":\"%c\",\"fold\":%d,\"label\":%d,\"language\":\"c\","
+                               "\"score\":%d,\"code\":\"for (i = 0; i < %d; i++) { %s; }\"}\n",
+                               k < 32 ? 't' : 'a' + k % 8 / 4, k < 32 ? -1 : 0, k % 2, k % 4, k,
+                               call));
+    }
+    run(b.data, "--epochs 20 --width 8 --labels 64 --rate 0.01");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.out, "8 samples, 4 with label 1, in 2 groups"));
+    assert_non_null(strstr(o.out, "trained on 32 samples"));
+    assert_non_null(strstr(o.out, "score   0.750  0.750 to 0.750"));
+    assert_non_null(strstr(o.out, "graph   1.000  1.000 to 1.000        0.250"));
+    hpc_buf_release(&b);
+}
+
+static void changes_have_two_sides(void **state)
+{
+    (void)state;
+    run("{\"group\":\"a\",\"fold\":0,\"label\":1,\"base\":\"f(){a;}\",\"head\":\"f(){b();}\"}\n"
+        "{\"group\":\"a\",\"fold\":1,\"label\":0,\"base\":\"f(){a;}\",\"head\":\"f(){c;}\"}\n",
+        "--epochs 1 --width 4");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.out, "2 samples, 1 with label 1, in 1 groups"));
+    assert_null(strstr(o.out, "score"));
+}
+
+static void invalid_samples_are_named(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"{\"group\":\"a\",\"fold\":0,\"label\":2,\"code\":\"x\"}", ":1: label 2"},
+        {"\n{\"group\":\"a\",\"fold\":64,\"label\":1,\"code\":\"x\"}", ":2: fold 64"},
+        {"{\"group\":\"a\",\"fold\":0,\"label\":1}", ":1: base"},
+        {"{\"group\":\"a\",\"fold\":0,\"label\":1,\"base\":\"x\"}", ":1: head"},
+        {"{\"fold\":0,\"label\":1,\"code\":\"x\"}", ":1: group"},
+        {"{\"group\":\"a\",\"fold\":0,\"label\":1,\"code\":\"x\",\"language\":\"cobol\"}", "cobol"},
+        {"{\"group\":\"a\",\"fold\":0,\"label\":1,\"code\":\"x\",\"language\":\"fortran\"}",
+         "Fortran"},
+        {"{\"group\":\"a\",\"fold\":0,\"label\":1,\"code\":\"x\"}", "both labels"},
+        {"{", ":1"},
+        {"", "both labels"}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        run(bad[k][0], "");
+        if (o.code == 0 || !strstr(o.err, bad[k][1])) fail_msg("%s: %s", bad[k][0], o.err);
+    }
+    hpc_test_command(&o, "eval graph");
+    assert_int_equal(o.code, 2);
+    hpc_test_command(&o, "eval graph -q build/no-such.jsonl");
+    assert_int_equal(o.code, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(areas_compare_the_network_with_the_score),
+        cmocka_unit_test(changes_have_two_sides),
+        cmocka_unit_test(invalid_samples_are_named),
+    };
+    return cmocka_run_group_tests_name("cmd/eval_graph", tests, NULL, NULL);
+}
