@@ -43,12 +43,16 @@ typedef struct premise { /* strings are in program.out, except as a parameter; N
 } premise;
 
 /* Accesses of different iterations that conflict, for remedy.c. Nodes are 0: none. */
+enum { CONFLICT_BASES = 4 };
 typedef struct conflicts {
     int64_t n; /* with evidence of their own */
     int32_t update, write, read;
     int later;  /* 1: the read is in a later iteration than the write, -1: earlier, 0: not known */
     bool plain; /* some are not updates of one kind through an index from memory */
     bool cut;   /* not all pairs were compared */
+    int32_t base[CONFLICT_BASES]; /* the atoms of memory that both accesses of a pair are in */
+    int bases_n;
+    bool elsewhere; /* a pair has no base in common, or there are more bases */
 } conflicts;
 
 /* In the evidence of input and output. */

@@ -160,11 +160,12 @@ static void check_variable(loop_head *h, walk *w, int32_t first)
     }
     const hpc_symbol *v = &w->t->symbol[h->symbol];
     const hpc_tree_type *type = v->type >= 0 ? &w->t->type[v->type] : NULL;
-    if (!type || type->kind == HPC_TYPE_UNKNOWN)
+    const bool open = is_open_counter(w->t, h->symbol) && slot_index(w->loop, h->symbol) >= 0;
+    if (!type || (type->kind == HPC_TYPE_UNKNOWN && !open))
         refuse(h, w, first, "the type of its loop variable is unknown");
     else if (type->kind == HPC_TYPE_FLOAT)
         refuse(h, w, first, "its loop variable is a floating-point number");
-    else if (type->kind != HPC_TYPE_INTEGER && type->kind != HPC_TYPE_POINTER)
+    else if (type->kind != HPC_TYPE_INTEGER && type->kind != HPC_TYPE_POINTER && !open)
         refuse(h, w, first, "its loop variable is neither an integer nor a pointer");
     else if (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC))
         refuse(h, w, first, "its loop variable is volatile or atomic");

@@ -46,7 +46,7 @@ static void add_slot(loop_facts *l, int32_t v)
                                     .escaped = l->p->use[v].addressed};
 }
 
-/* The variable that node i assigns, of a simple type; -1. */
+/* The variable that node i assigns, of a simple type or a counter that may have one; -1. */
 int32_t loop_assigned_by(const program *p, int32_t i)
 {
     const hpc_tree *t = p->t;
@@ -59,7 +59,7 @@ int32_t loop_assigned_by(const program *p, int32_t i)
     if (n->kind == HPC_TREE_NAME && (n->flags & HPC_TREE_BY_REFERENCE)) v = n->symbol;
     if (v < 0 || t->symbol[v].kind > HPC_SYMBOL_PARAMETER) return -1;
     if (t->symbol[v].kind == HPC_SYMBOL_OTHER) return -1;
-    if (is_simple(t, t->symbol[v].type)) return v;
+    if (is_simple(t, t->symbol[v].type) || is_open_counter(t, v)) return v;
     return n->kind == HPC_TREE_VARIABLE && kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE ? v
                                                                                                : -1;
 }

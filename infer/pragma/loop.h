@@ -17,7 +17,8 @@ typedef struct access { /* of memory, in each iteration that reaches it */
     const fact *facts;
 } access;
 
-/* A variable of a simple type that the loop assigns. An absent node is -1. */
+/* A variable of a simple type that the loop assigns, or a counter of an open type. An absent node
+ * is -1. */
 typedef struct slot {
     int32_t symbol;
     bool inside;          /* declared in the body: each iteration has its own */
@@ -90,7 +91,7 @@ typedef struct loop_facts {
 int loop_open(loop_facts *l, const program *p, int32_t node, int32_t function);
 void loop_release(loop_facts *l);
 
-int32_t loop_assigned_by(const program *p, int32_t i);   /* a variable of a simple type; -1 */
+int32_t loop_assigned_by(const program *p, int32_t i);   /* a variable with a slot; -1 */
 int32_t slot_index(const loop_facts *l, int32_t symbol); /* -1: the loop does not assign it */
 bool is_inside(const loop_facts *l, int32_t symbol);     /* each iteration has its own variable */
 /* The name as the loop spells it: "total", "ns::total". */

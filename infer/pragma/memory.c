@@ -97,19 +97,22 @@ static bool covers(const loop_facts *l, prover *pr, const access *write, const a
     return true;
 }
 
-/* True if each iteration writes the parts of a variable that it reads, before it reads them. */
-static bool is_private(const loop_facts *l, prover *pr, int32_t symbol)
+bool assigns_first(const loop_facts *l, prover *pr, int32_t base)
 {
-    if (l->p->use[symbol].addressed || is_live(l, symbol)) return false;
     for (int64_t i = 0; i < l->n; i++) {
         const access *r = &l->item[i];
-        bool covered = r->write || object_of(l, pr, r) != symbol;
+        bool covered = r->write || r->place.base != base;
         for (int64_t k = 0; k < l->n && !covered; k++)
-            covered = l->item[k].write && object_of(l, pr, &l->item[k]) == symbol &&
-                      !l->item[k].update && covers(l, pr, &l->item[k], r);
+            covered = l->item[k].write && l->item[k].place.base == base && !l->item[k].update &&
+                      covers(l, pr, &l->item[k], r);
         if (!covered) return false;
     }
     return true;
+}
+
+static bool is_private(const loop_facts *l, prover *pr, int32_t symbol, int32_t base)
+{
+    return !l->p->use[symbol].addressed && !is_live(l, symbol) && assigns_first(l, pr, base);
 }
 
 /* ---- array reductions ---- */
@@ -297,7 +300,7 @@ static bool make_private(walk *w, const access *a)
 {
     int32_t v = object_of(w->loop, w->prover, a);
     if (v < 0 && keeps_last(w, a)) return true;
-    if (v < 0 || !is_private(w->loop, w->prover, v)) return false;
+    if (v < 0 || !is_private(w->loop, w->prover, v, a->place.base)) return false;
     clauses_add(&w->answer->clauses.privates, symbol_name(w->t, v));
     answer_note(w->answer, "scalar", a->node,
                 "%s is written before it is read: each thread gets a private copy",

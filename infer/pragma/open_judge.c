@@ -106,11 +106,11 @@ static void name_call(naming *x, int32_t i)
     name_range(x, node + 1, t->node[node].end);
 }
 
-/* Variables of open types that an index names. */
-static void name_integers(naming *x, int32_t index)
+/* Variables of open types that an index, or the head of a loop, names. */
+static void name_integers(naming *x, int32_t from, int32_t end)
 {
     const hpc_tree *t = x->t;
-    for (int32_t i = index; i < t->node[index].end; i++) {
+    for (int32_t i = from; i < end; i++) {
         if (t->node[i].kind == HPC_TREE_CALL || t->node[i].kind == HPC_TREE_INDEX)
             i = t->node[i].end - 1; /* they have a value of their own */
         else if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol >= 0 &&
@@ -134,7 +134,7 @@ static void name_node(naming *x, int32_t i)
     case HPC_TREE_ASSIGN: name_operator(x, i); break;
     case HPC_TREE_INDEX:
         if (is_open_type(t, t->node[c].type)) add_operator(x, "operator[]");
-        name_integers(x, hpc_tree_next(t, c));
+        name_integers(x, hpc_tree_next(t, c), t->node[hpc_tree_next(t, c)].end);
         break;
     case HPC_TREE_CALL: name_call(x, i); break;
     case HPC_TREE_VARIABLE:
@@ -152,6 +152,8 @@ static void name_node(naming *x, int32_t i)
         if (is_open_type(t, t->node[c].type)) add_operator(x, "conversions");
         break;
     case HPC_TREE_FOR:
+        if (t->node[c].kind == HPC_TREE_DECLARE && is_open_counter(t, t->node[c + 1].symbol))
+            name_integers(x, c, hpc_tree_child(t, i, 3));
         if (is_open_type(t, t->node[hpc_tree_next(t, c)].type)) add_operator(x, "conversions");
         break;
     default: break;

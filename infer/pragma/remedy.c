@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#include "infer/pragma/memory.h"
+#include "infer/pragma/scalar.h"
+#include "infer/pragma/text.h"
+
 enum { NAMES_MOST = 4 };
 
 /* ---- conflicts ---- */
@@ -36,10 +40,21 @@ static int direction(walk *w, const access *a, const access *b)
     return 0;
 }
 
+static void note_base(conflicts *c, int32_t base, int32_t other)
+{
+    for (int k = 0; k < c->bases_n; k++)
+        if (c->base[k] == base && base == other) return;
+    if (base < 0 || base != other || c->bases_n == CONFLICT_BASES)
+        c->elsewhere = true;
+    else
+        c->base[c->bases_n++] = base;
+}
+
 void remedy_note(walk *w, const access *write, const access *other, bool sure, bool fresh)
 {
     conflicts *c = &w->answer->conflicts;
     c->n += fresh;
+    note_base(c, write->place.base, other->place.base);
     if (!sure && write->update && write->update == other->update)
         c->update = write->node;
     else
@@ -79,6 +94,65 @@ static const char *split(walk *w)
     return hpc_arena_text(w->answer->p->out,
                           "split the loop after line %u: each of the two loops is parallel",
                           t->node[end - 1].line);
+}
+
+/* ---- scratch memory ---- */
+
+/* "ue": an array or a record; "p->work": memory that a pointer leads to. False: it has no name. */
+static bool put_base(hpc_buf *b, walk *w, int32_t base)
+{
+    const atom *x = &w->prover->atoms[base];
+    if (x->varies || (x->kind != ATOM_OBJECT && x->kind != ATOM_SYMBOL && x->kind != ATOM_LOAD))
+        return false;
+    atom_text(b, w->prover, w->answer->p, base);
+    return true;
+}
+
+/* A call, or an argument of one. */
+static bool is_of_call(const hpc_tree *t, int32_t node)
+{
+    return t->node[node].kind == HPC_TREE_CALL ||
+           t->node[t->node[node].parent].kind == HPC_TREE_CALL;
+}
+
+/* Some iteration reads it, and only the loop's own statements access it: a call that receives the
+ * memory may leave parts of it as they are. */
+static bool is_scratch(const walk *w, int32_t base)
+{
+    bool read = false;
+    for (int64_t i = 0; i < w->loop->n; i++) {
+        const access *a = &w->loop->item[i];
+        if (a->place.base != base) continue;
+        if (is_of_call(w->t, a->node)) return false;
+        read |= !a->write;
+    }
+    return read && assigns_first(w->loop, w->prover, base);
+}
+
+static bool may_be_read_later(const walk *w, int32_t base)
+{
+    const atom *x = &w->prover->atoms[base];
+    return x->kind != ATOM_OBJECT || is_live(w->loop, x->symbol);
+}
+
+/* All conflicts are in memory that each iteration assigns before it reads it. */
+static const char *privatised(walk *w)
+{
+    const conflicts *c = &w->answer->conflicts;
+    hpc_buf b = {0};
+    bool later = false, ok = c->bases_n > 0 && !c->elsewhere;
+    hpc_buf_text(&b, "privatise ");
+    for (int k = 0; k < c->bases_n && ok; k++) {
+        hpc_buf_text(&b, k == 0 ? "" : k + 1 == c->bases_n ? " and " : ", ");
+        ok = put_base(&b, w, c->base[k]) && is_scratch(w, c->base[k]);
+        later |= ok && may_be_read_later(w, c->base[k]);
+    }
+    hpc_buf_printf(&b, ": each iteration assigns %s before it reads %s%s",
+                   c->bases_n == 1 ? "it" : "them", c->bases_n == 1 ? "it" : "them",
+                   later ? ", unless the values are needed after the loop" : "");
+    const char *out = ok && !b.failed ? hpc_arena_text(w->answer->p->out, "%s", b.data) : NULL;
+    hpc_buf_release(&b);
+    return out;
 }
 
 /* ---- updates through an index from memory ---- */
@@ -184,13 +258,20 @@ static int64_t obstacles(const answer *a)
     return n;
 }
 
+/* The conflicts of accesses are the only obstacles, and all are known. */
+static bool is_only_conflicts(const answer *a)
+{
+    return a->conflicts.n > 0 && !a->conflicts.cut && obstacles(a) == a->conflicts.n;
+}
+
 const char *remedy_of(walk *w)
 {
     const answer *a = w->answer;
     const char *out = NULL;
+    if (is_only_conflicts(a)) out = privatised(w);
+    if (out) return out;
     if (!a->unsafe) return a->unknown ? hoisted(w) : restricted(w);
-    if (a->assumptions_n == 0 && !a->unknown && !a->conflicts.cut && obstacles(a) == a->conflicts.n)
-    {
+    if (is_only_conflicts(a) && a->assumptions_n == 0 && !a->unknown) {
         out = split(w);
         if (!out) out = atomic(w);
     }

@@ -40,6 +40,16 @@ bool in_template(const hpc_tree *t, int32_t i)
     return false;
 }
 
+bool is_open_counter(const hpc_tree *t, int32_t symbol)
+{
+    const int32_t node = symbol < 0 ? -1 : t->symbol[symbol].node;
+    if (node <= 0 || t->node[node].kind != HPC_TREE_VARIABLE) return false;
+    const int32_t first = t->node[node].parent, loop = t->node[first].parent;
+    return t->node[first].kind == HPC_TREE_DECLARE && t->node[loop].kind == HPC_TREE_FOR &&
+           hpc_tree_first(t, loop) == first &&
+           kind_of(t, t->symbol[symbol].type) == HPC_TYPE_UNKNOWN && in_template(t, node);
+}
+
 /* Recognizes library containers that keep their elements in an array of their own. */
 container container_of(const hpc_tree *t, int32_t type)
 {

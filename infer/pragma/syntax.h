@@ -27,6 +27,8 @@ int32_t bare_type(const hpc_tree *t, int32_t type);         /* without reference
 bool is_plain_number(const hpc_tree *t, int32_t type);      /* integer, pointer, bool */
 bool is_open_type(const hpc_tree *t, int32_t type);         /* unknown, as types in templates are */
 bool in_template(const hpc_tree *t, int32_t i);             /* in a function whose types are open */
+/* A variable of an open type that the head of a for loop declares. */
+bool is_open_counter(const hpc_tree *t, int32_t symbol);
 typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
 

@@ -328,13 +328,14 @@ static const poly *value_of_name(walk *w, int32_t e)
     return settled_value(w, v);
 }
 
-/* True if an unsigned product may wrap around. For an index the analysis assumes that it does not,
- * and records the assumption. */
+/* True if a product of an unsigned or an open type may wrap around. For an index the analysis
+ * assumes that it does not, and records the assumption. */
 static bool may_wrap(walk *w, int32_t e)
 {
     if (w->indexing == 0) return false;
-    const char *text = hpc_arena_text(w->loop->p->out, "%s stays within its unsigned type",
-                                      node_text(w->loop->p, e));
+    const bool open = is_open_type(w->t, w->t->node[e].type);
+    const char *text = hpc_arena_text(w->loop->p->out, "%s stays within its %stype",
+                                      node_text(w->loop->p, e), open ? "" : "unsigned ");
     if (text && !w->answer->muted) answer_assume(w->answer, text, NULL);
     return text != NULL;
 }
@@ -346,8 +347,9 @@ static const poly *arithmetic(walk *w, uint8_t op, const poly *a, const poly *b,
     int64_t x, y;
     bool n = poly_is_number(b, &y), both = n && poly_is_number(a, &x);
     int32_t type = w->t->node[e].type;
-    bool wraps = kind_of(w->t, type) == HPC_TYPE_INTEGER &&
-                 (w->t->type[type].flags & HPC_TYPE_UNSIGNED) && w->t->type[type].bytes <= 4;
+    bool wraps = (w->loop->open && is_open_type(w->t, type)) ||
+                 (kind_of(w->t, type) == HPC_TYPE_INTEGER &&
+                  (w->t->type[type].flags & HPC_TYPE_UNSIGNED) && w->t->type[type].bytes <= 4);
     const poly *p = NULL;
     switch (op) {
     case '+': return poly_sum(w->prover, a, b);

@@ -64,6 +64,18 @@ static void edits_are_named_where_they_suffice(void **state)
         {"h[k[i]] += h[0];", NULL},
         {"p[i] = q[i - 1];", "restrict in the declarations excludes an overlap of"},
         {"a[i] = c[i];\n printf(\"%g\", c[i]);", "move the input or output of line 5 into a loop"},
+        {"h[0] = c[i];\n a[i] = h[0] * h[0];",
+         "privatise h: each iteration assigns it before it reads it, unless the values are needed"},
+        {"for (int j = 0; j < 9; j++) w[j] = c[i] + j;\n a[i] = w[0] + w[8];", "privatise w: each"},
+        {"for (int j = 0; j < 9; j++) w[j] = h[j] = c[i];\n a[i] = w[2] + h[3];",
+         "privatise h and w: each iteration assigns them before it reads them"},
+        {"for (int j = 0; j < 9; j++) w[j] = c[i];\n a[i] = w[9];",
+         NULL},                                              /* w[9] is not assigned */
+        {"if (c[i] > 0) w[0] = c[i];\n a[i] = w[0];", NULL}, /* not in each iteration */
+        {"a[i] = w[0];\n w[0] = c[i];", NULL},               /* read first */
+        {"maybe(w, c[i]);\n a[i] = w[0];", NULL},            /* a call may leave it as it is */
+        {"w[0] = c[i];", NULL},                              /* a result */
+        {"w[0] = c[i];\n a[i] = w[0] + a[i - 1];", NULL},    /* another conflict */
     };
     NEED_LIBRARY;
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
@@ -71,7 +83,9 @@ static void edits_are_named_where_they_suffice(void **state)
         hpc_buf text = {0};
         hpc_buf_printf(
             &text,
-            "#include <stdio.h>\nvoid f(int n, double *restrict a, double *restrict b, "
+            "#include <stdio.h>\nstatic double w[10]; static void maybe(double *x, double y) { "
+            "if (y > 0) x[0] = y; } void f(int n, "
+            "double *restrict a, double *restrict b, "
             "const double *restrict c, double *restrict h, const int *restrict k, double "
             "*p, const double *q) {\n for (int i = 1; i < n; i++) {\n %s\n }\n}\n",
             loops[k].body);

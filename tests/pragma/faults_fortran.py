@@ -22,7 +22,7 @@ class Target:
         m = HEAD.match(lines[self.at])
         if not m or loop["end_line"] - loop["line"] < 2 or m.group(2).strip() == m.group(3).strip():
             raise ValueError
-        self.variable = m.group(1)
+        self.variable, self.end = m.group(1), loop["end_line"] - 1
         depth = 0
         for k in range(self.at + 1, loop["end_line"]):
             line = lines[k]
@@ -54,6 +54,18 @@ class Target:
     def original(self):
         return self.lines[self.store].strip()
 
+    def leave_from_inside(self):
+        """An inner loop that leaves the loop, which gets a name; None: the loop has a name or a label."""
+        head, end = self.lines[self.at], self.lines[self.end]
+        if not re.match(r"[ \t]*do\b", head, re.I) or not re.match(r"[ \t]*end[ \t]*do[ \t]*$", end, re.I):
+            return None
+        copy = Target.__new__(Target)
+        copy.__dict__.update(self.__dict__)
+        copy.lines = list(self.lines)
+        copy.lines[self.at] = re.sub(r"\bdo\b", "broken: do", head, count=1, flags=re.I)
+        copy.lines[self.end] = end.rstrip() + " broken"
+        return copy.put(self.original(), f"do while ({self.variable} > 7)", "exit broken", "end do")
+
 
 def assign(t, element, value):
     return t.put(f"{element} = {value}")
@@ -68,6 +80,7 @@ KINDS = {
     "write the next element, too": lambda t: t.put(t.original(), f"{t.element(t.variable + '+1')} = "
                                                                  f"{t.element(t.variable)}"),
     "leave early": lambda t: t.put(t.original(), f"if ({t.variable} > 7) exit"),
+    "leave from an inner loop": lambda t: t.leave_from_inside(),
     "return": lambda t: t.put(f"if ({t.variable} > 7) return", t.original()),
     "stop": lambda t: t.put(f"if ({t.variable} > 7) stop", t.original()),
     "print": lambda t: t.put(t.original(), f"print *, {t.variable}"),
@@ -100,10 +113,13 @@ def main():
             loops += 1
             # all copies in one file would be one parse, but a broken unit would take the others with it
             for kind, change in KINDS.items():
+                text = change(t)
+                if text is None:
+                    continue
                 copy = os.path.join(os.path.dirname(path), "faults_copy" + os.path.splitext(path)[1])
                 try:
                     with open(copy, "w") as f:
-                        f.write(change(t))
+                        f.write(text)
                     found = [l for l in judge(a.hpccoder, copy, flags).get("loops", []) if l["line"] == loop["line"]]
                 finally:
                     os.unlink(copy)

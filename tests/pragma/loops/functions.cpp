@@ -272,7 +272,7 @@ void template_rows(int n, const T *__restrict p, const T *__restrict q, T *__res
 {
     // loop template_rows.i: unknown where rows begin and end
     for (int i = 0; i < n; i++) {
-        // loop template_rows.j: unknown
+        // loop template_rows.j: if open(j)
         for (T j = p[i]; j < p[i + 1]; j++) {
             a[j] = q[j];
         }

@@ -252,3 +252,110 @@ template <class F> void apply_counter(long n, double *__restrict a, F f)
 }
 template void apply_counter<square>(long, double *__restrict, square);
 template void apply_counter<counter>(long, double *__restrict, counter);
+
+// ---- counters of an open type ----
+
+template <class I> void open_counter(double *y, I n)
+{
+    // loop open_counter: if open(i)
+    for (I i = 0; i < n; i++) {
+        y[i] = 0;
+    }
+}
+
+template <class I> void open_counter_down(double *y, I n)
+{
+    // loop open_counter_down: if open(i)
+    for (I i = n - 1; i >= 0; --i) {
+        y[i] = 2 * y[i];
+    }
+}
+
+template <class I> void open_counter_shift(double *y, I n)
+{
+    // loop open_counter_shift: carried +2 +2
+    for (I i = 1; i < n; i++) {
+        y[i] = y[i - 1];
+    }
+}
+
+template <class I> void open_counter_first(double *y, const double *x, I n)
+{
+    // loop open_counter_first: carried +2 +2
+    for (I i = 0; i < n; i++) {
+        y[0] = x[i];
+    }
+}
+
+template <class I> void open_counter_half(double *y, I n)
+{
+    // loop open_counter_half: carried +2 +2
+    for (I i = 0; i < n; i++) {
+        y[i / 2] = 1.0 * i;
+    }
+}
+
+template <class I> void open_counter_nest(double *a, I n, I m)
+{
+    // loop open_counter_nest.i: if open(i, j)
+    for (I i = 0; i < n; i++) {
+        // loop open_counter_nest.j: if open(j)
+        for (I j = 0; j < m; j++) {
+            a[i * m + j] = 0;
+        }
+    }
+}
+
+template <class I> void open_counter_column(double *a, I n, I m)
+{
+    // loop open_counter_column.i: carried +4 +4
+    for (I i = 0; i < n; i++) {
+        // loop open_counter_column.j: if open(j)
+        for (I j = 0; j < m; j++) {
+            a[j] = 1.0 * i;
+        }
+    }
+}
+
+template <class I> void open_counter_scatter(double *y, const int *k, I n)
+{
+    // loop open_counter_scatter: carried +2 +2 ; violates(k)
+    for (I i = 0; i < n; i++) {
+        y[k[i]] = 1.0 * i;
+    }
+}
+
+template <class I> void open_counter_sum(const double *x, double &sum, I n)
+{
+    double s = 0;
+    // loop open_counter_sum: if open(i) reduction(+:s)
+    for (I i = 0; i < n; ++i) {
+        s += x[i];
+    }
+    sum = s;
+}
+
+template <class I> void open_counter_changed(double *y, I n)
+{
+    // loop open_counter_changed: carried +3 +2 the body changes the counter
+    for (I i = 0; i < n; i++) {
+        y[i] = 0;
+        i += y[i] > 0;
+    }
+}
+
+template <class I> void open_iterator(I first, I last)
+{
+    // loop open_iterator: unknown what the iterator leads to
+    for (I i = first; i != last; ++i) {
+        *i = 0;
+    }
+}
+
+template <class I> void open_iterator_fold(I first, I last, double *sum)
+{
+    // loop open_iterator_fold: carried +2 +2
+    for (I i = first; i != last; ++i) {
+        sum[0] = sum[0] * 2 + *i;
+    }
+}
