@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/bench/priv.h"
+#include "eval/bench/op_case.h"
 
 #define EXTENTS(...)                                                                               \
     (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \
@@ -16,42 +16,6 @@
     }
 
 enum { PAGE = 16 }; /* rows of a page of a key-value cache */
-
-static hpc_bench_fill normal(double deviation)
-{
-    return (hpc_bench_fill){.kind = HPC_FILL_NORMAL, .by = deviation};
-}
-
-static hpc_bench_fill filled(hpc_fill_kind kind, double by)
-{
-    return (hpc_bench_fill){.kind = kind, .by = by};
-}
-
-static const double byte_deviation = 40; /* of i8: few are as large as they can be */
-
-/* Activations: of mean 0 and, unless they are i8, deviation 1. */
-static hpc_value real(hpc_bench_emitter *e, const char *name, int rank, const int64_t *extent)
-{
-    double deviation = e->job->dtype == HPC_I8 ? byte_deviation : 1;
-    return hpc_bench_input(e, name, e->job->dtype, normal(deviation), rank, extent);
-}
-
-static hpc_value index_of(hpc_bench_emitter *e, const char *name, hpc_bench_fill fill, int rank,
-                          const int64_t *extent)
-{
-    return hpc_bench_input(e, name, HPC_I32, fill, rank, extent);
-}
-
-/* What statistics and scalars are kept in. */
-static hpc_dtype wide(const hpc_bench_emitter *e)
-{
-    return e->job->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
-}
-
-static void instruct(hpc_bench_emitter *e, hpc_value *operand)
-{
-    hpc_emit(e->p, e->job->c->op, operand, e->attr);
-}
 
 /* ---- products ------------------------------------------------------------------------------ */
 
@@ -343,118 +307,6 @@ static void emit_sample(hpc_bench_emitter *e)
                                       EXTENTS(e->n[0], HPC_SAMPLE_WORDS)));
 }
 
-/* ---- updates -------------------------------------------------------------------------------- */
-
-static hpc_value scalar(hpc_bench_emitter *e, const char *name, double x)
-{
-    return hpc_bench_input(e, name, wide(e), filled(HPC_FILL_SAME, x), 0, NULL);
-}
-
-static void emit_sgd(hpc_bench_emitter *e)
-{
-    hpc_value operand[] = {hpc_bench_state(e, "param", wide(e), normal(1), 1, e->n),
-                           hpc_bench_state(e, "mom", wide(e), normal(0.01), 1, e->n),
-                           real(e, "grad", 1, e->n), scalar(e, "lr", 1e-3)};
-    instruct(e, operand);
-}
-
-/* With gradients in bf16 the parameters have their copy in bf16. */
-static void emit_adamw(hpc_bench_emitter *e)
-{
-    bool half = e->job->dtype == HPC_BF16;
-    hpc_value operand[] = {
-        hpc_bench_state(e, "param", wide(e), normal(1), 1, e->n),
-        hpc_bench_state(e, "m", wide(e), normal(0.01), 1, e->n),
-        hpc_bench_state(e, "v", wide(e), filled(HPC_FILL_POSITIVE, 0.01), 1, e->n),
-        half ? hpc_bench_state(e, "half", HPC_BF16, normal(1), 1, e->n) : HPC_NONE,
-        real(e, "grad", 1, e->n),
-        scalar(e, "lr", 1e-3),
-        index_of(e, "step", filled(HPC_FILL_SAME, 10), 0, NULL),
-        HPC_NONE};
-    instruct(e, operand);
-}
-
-static void emit_adam(hpc_bench_emitter *e)
-{
-    hpc_value m = hpc_bench_state(e, "m", wide(e), normal(0.01), 1, e->n);
-    hpc_value v = hpc_bench_state(e, "v", wide(e), filled(HPC_FILL_POSITIVE, 0.01), 1, e->n);
-    hpc_value operand[] = {HPC_NEW,  m,
-                           v,        real(e, "grad", 1, e->n),
-                           HPC_NONE, index_of(e, "step", filled(HPC_FILL_SAME, 10), 0, NULL),
-                           HPC_NONE};
-    instruct(e, operand);
-}
-
-static void emit_apply(hpc_bench_emitter *e)
-{
-    bool half = e->job->dtype == HPC_BF16;
-    hpc_value param = hpc_bench_state(e, "param", wide(e), normal(1), 1, e->n), copy = HPC_NONE;
-    if (half) copy = hpc_bench_state(e, "half", HPC_BF16, normal(1), 1, e->n);
-    hpc_value operand[] = {param, copy, real(e, "dir", 1, e->n), scalar(e, "lr", 1e-3), HPC_NONE};
-    instruct(e, operand);
-}
-
-static void emit_below(hpc_bench_emitter *e)
-{
-    hpc_value operand[] = {HPC_NEW, real(e, "x", 0, NULL), HPC_NONE};
-    instruct(e, operand);
-}
-
-/* ---- matrices of second-order optimizers ---------------------------------------------------- */
-
-/* B square matrices, each damped by a number of its own. */
-static void emit_combine(hpc_bench_emitter *e)
-{
-    const int64_t extent[] = {e->n[0], e->n[1], e->n[1]};
-    hpc_value x1 = real(e, "x1", 3, extent), x2 = real(e, "x2", 3, extent);
-    hpc_value s0 = hpc_bench_input(e, "s0", wide(e), filled(HPC_FILL_POSITIVE, 1), 1, e->n);
-    hpc_value operand[] = {HPC_NEW, x1, x2, s0, HPC_NONE, HPC_NONE};
-    instruct(e, operand);
-}
-
-static void emit_map(hpc_bench_emitter *e)
-{
-    hpc_value x = hpc_bench_input(e, "x", e->job->dtype, filled(HPC_FILL_POSITIVE, 1), 1, e->n);
-    hpc_value operand[] = {HPC_NEW, x};
-    instruct(e, operand);
-}
-
-/* A matrix of blocks of as many rows as columns, which grow with it. */
-static void emit_tile(hpc_bench_emitter *e)
-{
-    hpc_tile_attr at = *(const hpc_tile_attr *)e->attr;
-    int64_t side = e->n[1];
-    const int64_t blocks[] = {e->n[0] * e->n[0], side, side};
-    const int64_t whole[] = {e->n[0] * side, e->n[0] * side};
-    at.rows = at.cols = side;
-    at.m = at.n = whole[0];
-    hpc_value x = at.inverse ? real(e, "x", 3, blocks) : real(e, "x", 2, whole);
-    hpc_value operand[] = {HPC_NEW, x};
-    hpc_emit(e->p, &hpc_op_tile, operand, &at);
-}
-
-static const hpc_bundle_attr one_part = {.parts = 1};
-
-/* Gradients as they come: matrices and vectors. */
-static void emit_bundle(hpc_bench_emitter *e)
-{
-    const int64_t side[] = {e->n[1], e->n[1]};
-    hpc_value operand[1 + HPC_BUNDLE_MAX] = {HPC_NEW};
-    for (int k = 0; k < HPC_BUNDLE_MAX; k++) {
-        const char *name = hpc_op_bundle.sig.operand[1 + k].name;
-        operand[1 + k] = k < e->n[0] ? real(e, name, k % 2 ? 1 : 2, side) : HPC_NONE;
-    }
-    instruct(e, operand);
-}
-
-/* Normals: only their lower triangle is read. */
-static void emit_eigh(hpc_bench_emitter *e)
-{
-    const int64_t extent[] = {e->n[0], e->n[1], e->n[1]};
-    hpc_value operand[] = {HPC_NEW, HPC_NEW, real(e, "x", 3, extent)};
-    instruct(e, operand);
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 enum { FIRST = 1, SECOND = 2, THIRD = 4 }; /* extents that may shrink */
@@ -470,6 +322,7 @@ static const hpc_adamw_attr usual_adamw = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1
 
 static const hpc_apply_attr usual_apply = {.alpha = 1, .decay = 0.1};
 static const hpc_combine_attr damped_sum = {.a0 = 1e-6, .a1 = 0.95, .a2 = 0.05};
+static const hpc_bundle_attr one_part = {.parts = 1};
 static const hpc_map_attr inverse_root = {.alpha = 1, .power = -0.25, .guarded = true};
 
 /* clang-format off */
@@ -568,26 +421,28 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_sample, .extents = "T,V", .shape = {16, 50304}, .shrinks = FIRST | SECOND,
      .emit = emit_sample},
     {.op = &hpc_op_sgd, .extents = "N", .shape = {2359296}, .shrinks = FIRST, .base = &usual_sgd,
-     .emit = emit_sgd},
+     .emit = hpc_bench_emit_sgd},
     {.op = &hpc_op_adamw, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
      .base = &usual_adamw,
-     .emit = emit_adamw},
+     .emit = hpc_bench_emit_adamw},
     {.op = &hpc_op_adam, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
-     .base = &usual_adamw, .emit = emit_adam},
+     .base = &usual_adamw, .emit = hpc_bench_emit_adam},
     {.op = &hpc_op_apply, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
-     .base = &usual_apply, .emit = emit_apply},
+     .base = &usual_apply, .emit = hpc_bench_emit_apply},
     {.op = &hpc_op_combine, BLOCKS, .shape = {144, 128}, .base = &damped_sum,
-     .emit = emit_combine},
+     .emit = hpc_bench_emit_combine},
     {.op = &hpc_op_combine, BLOCKS, .shape = {144, 128}, .base = &damped_sum, .attr = "trans",
-     .emit = emit_combine},
+     .emit = hpc_bench_emit_combine},
     {.op = &hpc_op_map, .extents = "N", .shape = {18432}, .shrinks = FIRST,
-     .base = &inverse_root, .emit = emit_map},
-    {.op = &hpc_op_below, .extents = "", .emit = emit_below},
-    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .emit = emit_tile},
-    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .attr = "inverse", .emit = emit_tile},
-    {.op = &hpc_op_bundle, BLOCKS, .shape = {11, 256}, .base = &one_part, .emit = emit_bundle},
-    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 128}, .emit = emit_eigh},
-    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 256}, .emit = emit_eigh},
+     .base = &inverse_root, .emit = hpc_bench_emit_map},
+    {.op = &hpc_op_below, .extents = "", .emit = hpc_bench_emit_below},
+    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .emit = hpc_bench_emit_tile},
+    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .attr = "inverse",
+     .emit = hpc_bench_emit_tile},
+    {.op = &hpc_op_bundle, BLOCKS, .shape = {11, 256}, .base = &one_part,
+     .emit = hpc_bench_emit_bundle},
+    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 128}, .emit = hpc_bench_emit_eigh},
+    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 256}, .emit = hpc_bench_emit_eigh},
     {GRAPH, .op = &hpc_op_graph_edge, .attr = "kind=add", .emit = hpc_bench_emit_graph_edge},
     {GRAPH, .op = &hpc_op_graph_edge, .attr = "kind=dot", .emit = hpc_bench_emit_graph_edge},
     {GRAPH, .op = &hpc_op_graph_merge, .emit = hpc_bench_emit_graph_merge},

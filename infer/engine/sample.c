@@ -1,6 +1,6 @@
 /*
- * sample.c: sampling from logits: what may be chosen, and the penalty of earlier tokens. The cuts
- * and the choice are those of device/kernel/sample.h, which devices use as well.
+ * sample.c: sampling from logits: what may be chosen, and the penalty of earlier tokens. Devices
+ * share the cuts and the choice, in device/kernel/sample.h.
  */
 #include "infer/engine/sample.h"
 

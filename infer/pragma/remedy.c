@@ -116,7 +116,7 @@ static bool is_of_call(const hpc_tree *t, int32_t node)
 }
 
 /* Some iteration reads it, and only the loop's own statements access it: a call that receives the
- * memory may leave parts of it as they are. */
+ * memory may assign only a part. */
 static bool is_scratch(const walk *w, int32_t base)
 {
     bool read = false;

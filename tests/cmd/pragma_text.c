@@ -73,7 +73,7 @@ static void edits_are_named_where_they_suffice(void **state)
          NULL},                                              /* w[9] is not assigned */
         {"if (c[i] > 0) w[0] = c[i];\n a[i] = w[0];", NULL}, /* not in each iteration */
         {"a[i] = w[0];\n w[0] = c[i];", NULL},               /* read first */
-        {"maybe(w, c[i]);\n a[i] = w[0];", NULL},            /* a call may leave it as it is */
+        {"maybe(w, c[i]);\n a[i] = w[0];", NULL},            /* a call may not assign it */
         {"w[0] = c[i];", NULL},                              /* a result */
         {"w[0] = c[i];\n a[i] = w[0] + a[i - 1];", NULL},    /* another conflict */
     };
