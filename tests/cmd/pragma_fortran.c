@@ -233,9 +233,29 @@ static void procedures_come_from_the_same_folder(void **state)
     hpc_test_says(o.out, "a.f90:5: parallel\n");
 }
 
+/* Two files define a module; the one with its name counts. Its variables are threadprivate, so a
+ * loop that uses them is unknown. */
+static void variables_of_modules_may_be_threadprivate(void **state)
+{
+    static const char use[] = "subroutine f(n, a)\n  use work\n  integer :: n, i\n  real :: a(n)\n"
+                              "  do i = 1, n\n    a(i) = w\n  end do\nend subroutine\n";
+    need_flang();
+    write_text(state, "a.f90", "module work\n  include 'none.h'\n  real :: w\nend module\n");
+    write_text(state, "work.f90", "module work\n  real :: w\nend module\n");
+    write_text(state, "b.f90", use);
+    run(state, 0, "pragma @b.f90");
+    hpc_test_says(o.out, "b.f90:5: parallel\n");
+    write_text(state, "work.f90",
+               "module work\n  real :: w\n  !$omp threadprivate(w)\nend module\n");
+    run(state, 0, "pragma @b.f90");
+    hpc_test_says(o.out, "b.f90:5: unknown\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(variables_of_modules_may_be_threadprivate,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(files_of_one_run_are_judged_as_alone, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(procedures_come_from_the_same_folder, hpc_test_folder_setup,

@@ -142,8 +142,8 @@ typedef struct event {
     double time;
     int64_t step;
     int n;
-    char tag[16][64];
-    float value[16];
+    char tag[HPC_METRIC_N][64];
+    float value[HPC_METRIC_N];
     char version[32];
     int status;
 } event;
@@ -151,7 +151,7 @@ typedef struct event {
 static void decode_value(event *e, const uint8_t *p, const uint8_t *end)
 {
     field f;
-    assert_true(e->n < 16);
+    assert_true(e->n < HPC_METRIC_N);
     while (next_field(&p, end, &f)) {
         if (f.number == 1) snprintf(e->tag[e->n], 64, "%.*s", (int)f.value, (const char *)f.data);
         if (f.number == 2) memcpy(&e->value[e->n], &f.value, 4);

@@ -100,6 +100,9 @@ struct Modules {
     std::map<std::string, std::shared_ptr<const Text>> text; /* by path */
     int files = 0, directories = 0;                          /* that were read */
     bool wide = false;                                       /* folders nearby were searched */
+
+  private:
+    void add(const std::string &name, const std::string &path);
 };
 
 /* ---- parses (library.cc) ---- */

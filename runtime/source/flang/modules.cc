@@ -127,23 +127,36 @@ std::shared_ptr<const Text> Texts::at(const std::string &path)
 
 enum { FILES_MOST = 2000, FOLDERS_MOST = 500, LEVELS_MOST = 3 };
 
+/* If two files of a folder define a module, the one with its name is its source. */
+void Modules::add(const std::string &name, const std::string &path)
+{
+    const size_t slash{path.rfind('/') + 1};
+    const auto [known, added]{source.emplace(name, path)};
+    if (!added && known->second.compare(0, slash, path, 0, slash) == 0 &&
+        lower(path.substr(slash, path.rfind('.') - slash)) == name)
+        known->second = path;
+}
+
 void Modules::find_in(const std::string &folder, int depth)
 {
-    std::vector<std::string> below;
+    std::set<std::string> names, below;
     DIR *d{directories++ < FOLDERS_MOST ? opendir(folder.c_str()) : nullptr};
-    for (const dirent *e; d && (e = readdir(d)) && files < FILES_MOST;) {
-        const std::string path{folder + "/" + e->d_name};
-        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.push_back(path);
-        if (!is_source(e->d_name) || text.count(path)) continue;
+    for (const dirent *e; d && (e = readdir(d));) {
+        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.insert(e->d_name);
+        if (is_source(e->d_name)) names.insert(e->d_name);
+    }
+    if (d) closedir(d);
+    for (const std::string &n : names) {
+        const std::string path{folder + "/" + n};
+        if (files == FILES_MOST) break;
+        if (text.count(path)) continue;
         const std::shared_ptr<const Text> found{texts.at(path)};
         if (!found) continue;
         files++;
         text[path] = found;
-        for (const std::string &name : found->modules) source.emplace(name, path);
+        for (const std::string &name : found->modules) add(name, path);
     }
-    if (d) closedir(d);
-    std::sort(below.begin(), below.end());
-    for (const std::string &b : below) find_in(b, depth - 1);
+    for (const std::string &b : below) find_in(folder + "/" + b, depth - 1);
 }
 
 static bool is_intrinsic(const std::string &module)

@@ -508,16 +508,32 @@ void Walk::distrust_pure(int32_t from)
     }
 }
 
-/* With a threadprivate directive in the file, any variable from outside may be one of its. */
+/* The module that declares a variable; "": none does. */
+static std::string module_of(const semantics::Symbol &s)
+{
+    const semantics::Scope &owner{s.GetUltimate().owner()};
+    return owner.IsModule() && owner.symbol() ? lower(owner.symbol()->name().ToString()) : "";
+}
+
+/* A variable from outside may be threadprivate if the text of its module has such a directive. With
+ * one in the file, or in a file whose procedures it calls, any of them may be. */
 void Walk::mark_threadprivate()
 {
-    std::string text{p.text};
-    for (char &c : text) c = (char)std::tolower((unsigned char)c);
-    if (text.find("threadprivate") == std::string::npos) return;
+    bool any{hpc_flang::lower(p.text).find("threadprivate") != std::string::npos};
+    std::set<std::string> modules;
+    for (size_t k = 0; k < p.part.size(); k++) {
+        const Text &text{*p.part[k].text};
+        if (!text.words().count("threadprivate")) continue;
+        any = any || (k > p.own && k >= p.kept);
+        modules.insert(text.modules.begin(), text.modules.end());
+    }
     t.outside.resize(t.symbol.size());
-    for (size_t i = 0; i < t.symbol.size(); i++)
-        if (t.outside[i] || (t.symbol[i].flags & HPC_SYMBOL_INTERNAL))
+    for (size_t i = 0; i < t.symbol.size(); i++) {
+        const auto s{t.source.find((int32_t)i)};
+        if (!t.outside[i] && !(t.symbol[i].flags & HPC_SYMBOL_INTERNAL)) continue;
+        if (any || (s != t.source.end() && modules.count(module_of(*s->second))))
             t.symbol[i].flags |= HPC_SYMBOL_THREAD;
+    }
 }
 
 void Walk::program()
