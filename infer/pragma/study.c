@@ -96,6 +96,18 @@ static void check_errno(walk *w)
                       "errno is read after the loop, but each thread has its own errno");
 }
 
+/* The loop's threads would use variables other than the one that the code around it uses. */
+static void check_thread_local(walk *w)
+{
+    const hpc_tree *t = w->t;
+    for (int32_t i = w->loop->node; i < t->node[w->loop->node].end; i++) {
+        int32_t v = t->node[i].kind == HPC_TREE_NAME ? t->node[i].symbol : -1;
+        if (v < 0 || !(t->symbol[v].flags & HPC_SYMBOL_THREAD)) continue;
+        answer_unknown(w->answer, "scalar", i, "%s is thread-local", symbol_name(t, v));
+        return;
+    }
+}
+
 /* ---- steps ---- */
 
 static void table_is_full(void *user)
@@ -144,6 +156,7 @@ bool study_walk(study *s)
     if (l->head.limit) value_of(w, l->head.limit); /* each iteration evaluates it */
     walk_loop(w);
     check_errno(w);
+    check_thread_local(w);
     return true;
 }
 

@@ -531,6 +531,7 @@ void Walk::mark_threadprivate()
     for (size_t i = 0; i < t.symbol.size(); i++) {
         const auto s{t.source.find((int32_t)i)};
         if (!t.outside[i] && !(t.symbol[i].flags & HPC_SYMBOL_INTERNAL)) continue;
+        if (s != t.source.end() && semantics::IsDummy(s->second->GetUltimate())) continue;
         if (any || (s != t.source.end() && modules.count(module_of(*s->second))))
             t.symbol[i].flags |= HPC_SYMBOL_THREAD;
     }

@@ -438,6 +438,14 @@ void scratch_of_thread(int n, double *__restrict b, const double *__restrict a)
     }
 }
 
+void value_of_thread(int n, double *__restrict b, const double *__restrict a)
+{
+    // loop value_of_thread: carried order each thread would read a kept of its own
+    for (int i = 0; i < n; i++) {
+        b[i] = kept * a[i];
+    }
+}
+
 static double squared_by_thread(double x)
 {
     static thread_local double t;
