@@ -243,7 +243,7 @@ static void shuffle(int64_t *order, int64_t n, uint64_t seed, uint32_t epoch)
 {
     for (int64_t k = 0; k < n; k++) order[k] = k;
     for (int64_t k = n - 1; k > 0; k--) {
-        int64_t other = hpc_random_bits(seed, 1, epoch, (uint64_t)k) % (uint32_t)(k + 1);
+        int64_t other = hpc_random_bits(seed, 1, epoch, (uint64_t)k) % (uint64_t)(k + 1);
         int64_t kept = order[k];
         order[k] = order[other];
         order[other] = kept;

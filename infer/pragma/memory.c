@@ -6,6 +6,7 @@
 
 #include "infer/pragma/memory.h"
 
+#include "infer/pragma/cover.h"
 #include "infer/pragma/open.h"
 #include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
@@ -35,78 +36,11 @@ static int32_t object_of(const loop_facts *l, const prover *pr, const access *a)
     return local && (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) ? x->symbol : -1;
 }
 
-/* True if each loop around the write contains read r, so that the write precedes r whenever r runs.
- */
-static bool before(const loop_facts *l, const access *write, const access *r)
-{
-    const hpc_tree *t = l->p->t;
-    for (int32_t up = t->node[write->node].parent; up > l->node; up = t->node[up].parent)
-        if (is_loop(t->node[up].kind) && !(r->node > up && r->node < t->node[up].end)) return false;
-    return true;
-}
-
 /* True if no inner loop contains the access. */
 static bool is_outer(const loop_facts *l, const access *a)
 {
     for (int32_t up = l->p->t->node[a->node].parent; up > l->node; up = l->p->t->node[up].parent)
         if (is_loop(l->p->t->node[up].kind)) return false;
-    return true;
-}
-
-static bool equal_steps(const access *write, const access *r)
-{
-    if (write->place.n > r->place.n) return false;
-    place head = r->place;
-    head.n = write->place.n;
-    return place_equal(&write->place, &head);
-}
-
-/* Index a of a write covers [lo, hi] of its inner loop before r reads index b, which lies within.
- */
-static bool covers_index(const loop_facts *l, prover *pr, const access *r, const poly *a,
-                         const poly *b)
-{
-    const hpc_tree *t = l->p->t;
-    if (poly_equal(a, b)) return true;
-    if (!a || !b || a->n < 1) return false;
-    for (int32_t i = 0; i < a->n; i++) {
-        int32_t x = a->t[i].atom[0];
-        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 || pr->atoms[x].kind != ATOM_INNER)
-            continue;
-        const atom j = pr->atoms[x];
-        if (!j.op || (r->node > j.node && r->node < t->node[j.node].end)) continue;
-        const poly *rest = poly_less(pr, a, poly_atom(pr, x));
-        if (!rest || poly_varies(pr, rest)) continue;
-        const poly *low = poly_sum(pr, j.lo, rest), *high = poly_sum(pr, j.hi, rest);
-        if (prove_not_negative(pr, poly_less(pr, b, low), r->facts) &&
-            prove_not_negative(pr, poly_less(pr, high, b), r->facts))
-            return true;
-    }
-    return false;
-}
-
-static bool covers(const loop_facts *l, prover *pr, const access *write, const access *r)
-{
-    if (write->order > r->order || write->depth > 0 || write->place.n > r->place.n) return false;
-    if (equal_steps(write, r)) return before(l, write, r);
-    for (int32_t k = 0; k < write->place.n; k++) {
-        const place_step *a = &write->place.step[k], *b = &r->place.step[k];
-        if (a->field != b->field) return false;
-        if (a->field == STEP_INDEX && !covers_index(l, pr, r, a->index, b->index)) return false;
-    }
-    return true;
-}
-
-bool assigns_first(const loop_facts *l, prover *pr, int32_t base)
-{
-    for (int64_t i = 0; i < l->n; i++) {
-        const access *r = &l->item[i];
-        bool covered = r->write || r->place.base != base;
-        for (int64_t k = 0; k < l->n && !covered; k++)
-            covered = l->item[k].write && l->item[k].place.base == base && !l->item[k].update &&
-                      covers(l, pr, &l->item[k], r);
-        if (!covered) return false;
-    }
     return true;
 }
 

@@ -11,8 +11,6 @@
 /* Compares all pairs of accesses. Adds evidence of conflicts, assumptions that exclude them, and
  * clauses that make them harmless. */
 void memory_judge(walk *w);
-/* True if each iteration writes the parts of a base that it reads, before it reads them. */
-bool assigns_first(const loop_facts *l, prover *pr, int32_t base);
 
 /* ---- hidden.c ---- */
 /* A call of the loop may read memory that its arguments do not lead to: assumes that it does not

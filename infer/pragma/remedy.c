@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "infer/pragma/memory.h"
+#include "infer/pragma/cover.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/text.h"
 
