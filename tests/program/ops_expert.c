@@ -103,6 +103,25 @@ static void dispatches(void **s)
     refuses(p, "experts is 0 and cap 0; at least 1 and 0 are expected");
 }
 
+static void capacity_admits(void **s)
+{
+    (void)s;
+    const hpc_dispatch_attr two = {.experts = E, .cap = 2};
+    hpc_program *p = begin();
+    hpc_admitted a = hpc_admit(p, INPUT(p, HPC_I32, T, 2), two);
+    makes(p, a.expert, "i32[6,2]");
+    makes(p, a.dropped, "f32[]");
+    makes(p, a.load, "f32[4]");
+    hpc_admit(p, INPUT(p, HPC_I32, T, 2), (hpc_dispatch_attr){.experts = E});
+    refuses(p, "experts is 4 and cap 0; at least 1 is expected");
+    p = begin();
+    hpc_value n = INPUT(p, HPC_I32, 1), rows = INPUT(p, HPC_I32, T, 2);
+    n = hpc_view(p, n, 0, NULL);
+    p->value[rows].type = hpc_type_ragged(p->value[rows].type, 0, n);
+    hpc_admit(p, rows, two);
+    refuses(p, "the number of tokens must be fixed");
+}
+
 static void products(void **s)
 {
     (void)s;
@@ -148,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gates),
         cmocka_unit_test(dispatches),
+        cmocka_unit_test(capacity_admits),
         cmocka_unit_test(products),
         cmocka_unit_test(sums_have_run_time_rows),
     };
