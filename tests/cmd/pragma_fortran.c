@@ -246,9 +246,17 @@ static void variables_of_modules_may_be_threadprivate(void **state)
     run(state, 0, "pragma @b.f90");
     hpc_test_says(o.out, "b.f90:5: parallel\n");
     write_text(state, "work.f90",
-               "module work\n  real :: w\n  !$omp threadprivate(w)\nend module\n");
+               "module work\n  real :: w, v\n  !$omp threadprivate(w)\nend module\n");
     run(state, 0, "pragma @b.f90");
     hpc_test_says(o.out, "b.f90:5: unknown\n");
+    write_text(state, "c.inc", "      common /c/ w\nc$omp threadprivate(\nc$omp&  /c/)\n");
+    write_text(state, "c.f",
+               "      subroutine f(n, a)\n      include 'c.inc'\n      real a(n)\n"
+               "      do i = 1, n\n        a(i) = w\n      end do\n"
+               "      do i = 1, n\n        a(i) = 2 * a(i)\n      end do\n      end\n");
+    run(state, 0, "pragma @c.f");
+    hpc_test_says(o.out, "c.f:4: unknown\n");
+    hpc_test_says(o.out, "c.f:7: parallel\n");
 }
 
 int main(void)

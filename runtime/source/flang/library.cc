@@ -23,6 +23,23 @@ const Part *Parse::find(const std::string &path, const std::string &text) const
     return nullptr;
 }
 
+std::string Parse::with_includes(const Part &x) const
+{
+    std::string out{x.text->text};
+    if (!x.text->words().count("include") || !x.parsing->parseTree()) return out;
+    const parser::CharBlock all{x.parsing->cooked().AsCharBlock()};
+    std::set<const parser::SourceFile *> seen{x.file};
+    for (const char *c = all.begin(); c < all.end(); c++) {
+        if (c > all.begin() && c[-1] != '\n') continue;
+        const auto range{cooked.GetProvenanceRange(parser::CharBlock{c, 1})};
+        const parser::SourceFile *f{range ? sources.GetSourceFile(range->start()) : nullptr};
+        if (!f || !seen.insert(f).second) continue;
+        out += '\n';
+        out.append(f->content().data(), f->content().size());
+    }
+    return out;
+}
+
 static std::set<std::string> names_of(const semantics::Scope &global)
 {
     std::set<std::string> out;

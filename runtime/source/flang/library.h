@@ -150,6 +150,7 @@ struct Parse {
     const std::optional<parser::Program> &tree() const { return part[own].parsing->parseTree(); }
     /* A part without errors; nullptr: none has this path and this text. */
     const Part *find(const std::string &path, const std::string &text) const;
+    std::string with_includes(const Part &x) const; /* its text, and those of its include files */
     void analyse(Part &x);
     void set_broken(Part &x);
     void retract(); /* removes what belongs to the unit */

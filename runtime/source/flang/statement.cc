@@ -515,24 +515,55 @@ static std::string module_of(const semantics::Symbol &s)
     return owner.IsModule() && owner.symbol() ? lower(owner.symbol()->name().ToString()) : "";
 }
 
-/* A variable from outside may be threadprivate if the text of its module has such a directive. With
- * one in the file, or in a file whose procedures it calls, any of them may be. */
+/* Adds the names in the threadprivate directives of a text: variables and common blocks. "": a
+ * directive has no list. */
+static void add_threadprivate(std::set<std::string> &out, const std::string &text)
+{
+    const std::string low{lower(text)};
+    for (size_t at = 0; (at = low.find("threadprivate", at)) != std::string::npos; at++) {
+        const size_t line{at == 0 ? 0 : low.rfind('\n', at) + 1};
+        const size_t open{low.find('(', at)}, close{low.find(')', at)};
+        if (low.find("$omp", line) > at) continue;
+        if (close == std::string::npos || open > close) {
+            out.insert("");
+            continue;
+        }
+        for (size_t i = open; i < close; i++) {
+            size_t end{i};
+            while (std::isalnum((unsigned char)low[end]) || low[end] == '_') end++;
+            if (end > i) out.insert(low.substr(i, end - i));
+            i = end;
+        }
+    }
+}
+
+static bool is_named(const std::set<std::string> &names, const semantics::Symbol &s)
+{
+    const semantics::Symbol *common{semantics::FindCommonBlockContaining(s)};
+    return names.count("") || names.count(lower(s.name().ToString())) ||
+           (common && names.count(lower(common->name().ToString())));
+}
+
+/* Marks variables from outside that a directive names: in the text of their module, in the file, or
+ * in a file whose procedures it calls. */
 void Walk::mark_threadprivate()
 {
-    bool any{hpc_flang::lower(p.text).find("threadprivate") != std::string::npos};
-    std::set<std::string> modules;
+    std::set<std::string> here;
+    std::map<std::string, std::set<std::string>> there; /* by module */
+    add_threadprivate(here, p.text);
     for (size_t k = 0; k < p.part.size(); k++) {
         const Text &text{*p.part[k].text};
-        if (!text.words().count("threadprivate")) continue;
-        any = any || (k > p.own && k >= p.kept);
-        modules.insert(text.modules.begin(), text.modules.end());
+        std::set<std::string> names;
+        if (!text.words().count("threadprivate") && !text.words().count("include")) continue;
+        add_threadprivate(names, p.with_includes(p.part[k]));
+        for (const std::string &m : text.modules) there[m].insert(names.begin(), names.end());
+        if (k == p.own || k >= p.kept) here.insert(names.begin(), names.end());
     }
     t.outside.resize(t.symbol.size());
-    for (size_t i = 0; i < t.symbol.size(); i++) {
-        const auto s{t.source.find((int32_t)i)};
+    for (const auto &[i, s] : t.source) {
+        const semantics::Symbol &x{s->GetUltimate()};
         if (!t.outside[i] && !(t.symbol[i].flags & HPC_SYMBOL_INTERNAL)) continue;
-        if (s != t.source.end() && semantics::IsDummy(s->second->GetUltimate())) continue;
-        if (any || (s != t.source.end() && modules.count(module_of(*s->second))))
+        if (is_named(here, x) || is_named(there[module_of(x)], x))
             t.symbol[i].flags |= HPC_SYMBOL_THREAD;
     }
 }
