@@ -231,6 +231,13 @@ static void procedures_come_from_the_same_folder(void **state)
     write_text(state, "mine/scale.f90", scale);
     run(state, 0, "pragma @mine/a.f90");
     hpc_test_says(o.out, "a.f90:5: parallel\n");
+    for (char name[] = "mine/b.f90"; name[5] < 'e'; name[5]++) { /* any may be linked */
+        write_text(state, name,
+                   "subroutine scale(x)\n  real :: x\n  real, save :: y\n  y = y + x\n"
+                   "  x = y\nend subroutine\n");
+        run(state, 0, "pragma @mine/a.f90");
+        hpc_test_says(o.out, "a.f90:5: unknown\n");
+    }
 }
 
 /* Two files define a module; the one with its name counts. Its variables are threadprivate, so a

@@ -207,37 +207,43 @@ static void want_modules(std::vector<Wanted> &out, Modules &m, std::set<std::str
     }
 }
 
-/* Adds files of the folder that define external procedures which the text names. */
+/* Adds files of the folder that define external procedures which the text names, but no procedure
+ * that the text or another file of the folder defines too: the one that is linked is not known. */
 static void want_siblings(Plan &plan, Modules &m, std::set<std::string> &done,
                           const std::string &own)
 {
     enum { SIBLINGS_MOST = 6 };
     const std::set<std::string> &named{plan.own->words()}, &mine{plan.own->defined()};
-    int n{0};
+    std::map<std::string, int> definitions;
+    std::vector<Wanted> files;
     m.find_in(m.folders[0], 0);
-    const auto texts{m.text};
-    for (const auto &[path, other] : texts) {
-        if (n == SIBLINGS_MOST) return;
+    for (const auto &[path, other] : m.text) {
         if (path.rfind('/') != m.folders[0].size() || path.find(m.folders[0]) != 0) continue;
-        if (path == plan.path || done.count(path) || other->text == own) continue;
-        if (!other->modules.empty() || other->program) continue;
-        bool wanted{false}, twice{false};
-        for (const std::string &name : other->defined()) {
-            wanted = wanted || (named.count(name) && !mine.count(name));
-            twice = twice || mine.count(name);
-        }
-        if (!wanted || twice) continue;
-        done.insert(path);
-        want_modules(plan.after, m, done, *other, own);
-        plan.after.push_back({path, other, false});
-        n++;
+        if (path == plan.path || other->text == own || !other->modules.empty() || other->program)
+            continue;
+        files.push_back({path, other, false});
+        for (const std::string &name : other->defined()) definitions[name]++;
+    }
+    for (const Wanted &w : files) {
+        const std::set<std::string> &theirs{w.text->defined()};
+        const bool wanted{std::any_of(theirs.begin(), theirs.end(), [&](const std::string &name) {
+            return named.count(name) && !mine.count(name);
+        })};
+        const bool twice{std::any_of(theirs.begin(), theirs.end(), [&](const std::string &name) {
+            return mine.count(name) || definitions[name] > 1;
+        })};
+        if (plan.siblings == SIBLINGS_MOST || !wanted || twice || !done.insert(w.path).second)
+            continue;
+        want_modules(plan.after, m, done, *w.text, own);
+        plan.after.push_back(w);
+        plan.siblings++;
     }
 }
 
 static Plan plan_of(const hpc_clang_unit &u, Modules &m, const std::string &whole,
                     const std::string &text)
 {
-    Plan plan{u.path, std::make_shared<Text>(text), {}, {}};
+    Plan plan{u.path, std::make_shared<Text>(text), {}, {}, 0};
     std::set<std::string> done{u.path};
     if (!plan.own->uses.empty()) {
         if (m.text.empty())
