@@ -115,7 +115,7 @@ struct Plan { /* what a unit parses */
     std::string path;
     std::shared_ptr<const Text> own;
     std::vector<Wanted> before, after; /* modules; files with procedures, and their modules */
-    int siblings;                      /* such files */
+    int siblings;                      /* files with procedures */
 };
 
 /* A text in a parse, and what its analysis added. */
