@@ -32,7 +32,7 @@ static inline hpc_value index_of(hpc_bench_emitter *e, const char *name, hpc_ben
     return hpc_bench_input(e, name, HPC_I32, fill, rank, extent);
 }
 
-/* What statistics and scalars are kept in. */
+/* The type of statistics and scalars. */
 static inline hpc_dtype wide(const hpc_bench_emitter *e)
 {
     return e->job->dtype == HPC_F64 ? HPC_F64 : HPC_F32;

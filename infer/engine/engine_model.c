@@ -177,7 +177,7 @@ void engine_model_close(engine_model *m)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* What the device copies to the host. */
+/* Creates host memory for the results of the device. */
 static int create_results(engine_batch *b, const engine_model *m)
 {
     const size_t rows = (size_t)m->shape.outputs, vocab = (size_t)m->c.vocab;

@@ -64,13 +64,13 @@ HPC_EVERYWHERE static inline uint64_t hpc_sample_weight(double z)
     return whole >= 32 ? p << (whole - 32) : p >> (32 - whole);
 }
 
-/* Of a logit, where `top` is the highest one. */
+/* The difference of a logit from the highest one, `top`, times the inverse temperature. */
 HPC_EVERYWHERE static inline double hpc_sample_relative(double inverse, float logit, float top)
 {
     return ((double)logit - (double)top) * inverse;
 }
 
-/* From the sum of all weights at temperature 1. */
+/* The log-probability of a logit; sum: of all weights at temperature 1. */
 HPC_EVERYWHERE static inline float hpc_sample_logprob(float logit, float top, uint64_t sum)
 {
     return (float)((double)logit - (double)top - log((double)sum * 0x1p-42));

@@ -97,7 +97,7 @@ void Parse::retract()
     spoilt = spoilt || ++units > UNITS_MOST || part.size() > PARTS_MOST;
 }
 
-/* What a parse has to hold for a unit. */
+/* The conditions under which a parse serves a unit. */
 class Need {
   public:
     Need(const Parse &p, const Plan &plan) : parse{p}
