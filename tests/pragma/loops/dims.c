@@ -573,3 +573,48 @@ void one_level(int steps, int n, double u[n])
         }
     }
 }
+
+void diagonal_only(int n, int w[4][4], int *restrict out)
+{
+    // loop diagonal_only.i: carried +6 +5 only w[j][j] is assigned before w[1][2] is read
+    for (int i = 0; i < n; i++) {
+        // loop diagonal_only.j: safe
+        for (int j = 0; j < 4; j++) {
+            w[j][j] = i;
+        }
+        out[i] = w[1][2];
+        w[1][2] = i;
+    }
+}
+
+void rows_that_may_be_none(int n, const int *restrict rows, int *restrict out)
+{
+    int w[4] = {0};
+    // loop rows_that_may_be_none.i: carried +6 +9 w is not assigned where rows[i] is 0
+    for (int i = 0; i < n; i++) {
+        // loop rows_that_may_be_none.k: safe lastprivate(w)
+        for (int k = 0; k < rows[i]; k++) {
+            // loop rows_that_may_be_none.j: safe
+            for (int j = 0; j < 4; j++) {
+                w[j] = i + j;
+            }
+        }
+        out[i] = w[3];
+    }
+}
+
+void rows_that_are_some(int n, int *restrict out)
+{
+    int w[4];
+    // loop rows_that_are_some.i: safe private(w)
+    for (int i = 0; i < n; i++) {
+        // loop rows_that_are_some.k: safe lastprivate(w)
+        for (int k = 0; k < 3; k++) {
+            // loop rows_that_are_some.j: safe
+            for (int j = 0; j < 4; j++) {
+                w[j] = i + j + k;
+            }
+        }
+        out[i] = w[3];
+    }
+}
