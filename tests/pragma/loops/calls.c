@@ -591,37 +591,3 @@ void length_changes(char *s)
         s[i] = s[i] == ' ' ? '\0' : 'x';
     }
 }
-
-static _Thread_local int offset_of_thread;
-
-static int offset(void)
-{
-    return offset_of_thread;
-}
-
-static int offset_and(int x)
-{
-    return offset() + x;
-}
-
-void calls_thread_local(int n, int *a)
-{
-    offset_of_thread = 7;
-    // loop calls_thread_local: unknown other threads have offsets of their own
-    for (int i = 0; i < n; i++) {
-        a[i] = offset() + i;
-    }
-    // loop calls_thread_local.deep: unknown
-    for (int i = 0; i < n; i++) {
-        a[i] += offset_and(i);
-    }
-}
-
-void calls_thread_local_before(int n, int *a)
-{
-    const int first = offset();
-    // loop calls_thread_local_before: safe
-    for (int i = 0; i < n; i++) {
-        a[i] = first + i;
-    }
-}
