@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "infer/verify/witness_priv.h"
 
@@ -26,8 +27,14 @@ static void read_found(witness_state *z, const char *line)
     f.loop = loop;
     for (const char *p = line + n; f.names_n < NAMES_MOST;) {
         witness_candidate *c = &f.name[f.names_n];
-        if (sscanf(p, " %d %lld %lld%n", &c->name, &c->offset, &c->element, &n) != 3) break;
+        char subscripts[200];
+        if (sscanf(p, " %d %lld %lld %199s%n", &c->name, &c->offset, &c->element, subscripts, &n) !=
+            4)
+            break;
         p += n;
+        c->subscripts = *subscripts == '-' && !subscripts[1]
+                            ? NULL
+                            : hpc_arena_text(z->s.arena, "%s", subscripts);
         if (c->name >= 0 && c->name < z->w.item[loop].names_n) f.names_n++;
     }
     if (hpc_grow(&z->finding, &z->cap, z->findings_n + 1, sizeof *z->finding) < 0) return;
@@ -405,7 +412,9 @@ static int leave_out(witness_state *z, const hpc_buf *said)
         unsigned line = 0, column = 0;
         char word[16] = "";
         if (sscanf(p + strlen(name), ":%u:%u: %15s", &line, &column, word) != 3) continue;
-        if (strcmp(word, "error:") != 0 && strcmp(word, "fatal") != 0) continue;
+        if (strcasecmp(word, "error:") != 0 && strcmp(word, "fatal") != 0 &&
+            strcmp(word, "internal") != 0)
+            continue;
         int64_t best = -1; /* the innermost around it */
         for (int64_t k = 0; k < z->l->n; k++)
             if (z->w.item[k].on && z->l->item[k].line <= line && line <= z->l->item[k].end_line)

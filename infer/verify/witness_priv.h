@@ -18,6 +18,7 @@ typedef struct witness_place {
 typedef struct witness_candidate {
     int name;
     long long offset, element;
+    const char *subscripts; /* "3,-1", of an array of Fortran; NULL */
 } witness_candidate;
 typedef struct witness_finding {
     int64_t loop;
