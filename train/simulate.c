@@ -186,13 +186,14 @@ static int run_segment(clocks *w, int s, double times)
 {
     const hpc_segment *g = &w->p->segment[s];
     hpc_simulation *out = w->out;
+    double rows;
     int rc = HPC_OK;
     w->now = w->sends = w->compute = w->communication = w->exposed = 0;
     for (int64_t v = 0; v < w->p->value_n; v++) w->ready[v] = 0;
     for (int64_t k = 0; k < g->insn_n; k++) {
         const hpc_insn *i = &g->insn[k];
         TRY(check_kind(i));
-        hpc_cost c = hpc_insn_cost(w->p, i);
+        hpc_cost c = expected_cost(&rows, w->p, i);
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
         if (i->tags.idle) continue;
