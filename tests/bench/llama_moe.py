@@ -142,7 +142,8 @@ def measure_memory(o, folder):
     import llama_agree
 
     program, n = llama_agree.build(o, folder), o.prompt_tokens
-    ids = [random.Random(2).randrange(1000) for _ in range(3 * n)]
+    draw = random.Random(2)
+    ids = [draw.randrange(1000) for _ in range(3 * n)]
     path = pathlib.Path(folder, "ids")
     path.write_bytes(struct.pack(f"{len(ids)}i", *ids))
     words = [program, o.file, str(path), str(o.threads), str(2 * n), "touched"]
