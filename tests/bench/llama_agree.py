@@ -180,7 +180,7 @@ def one(o, program, model, folder):
         line += f" {100 * same:6.2f} %  KL {divergence:.6f}  loss {ours:.4f} / {theirs:.4f}"
         line += "" if good else "  BELOW"
     if o.speed:
-        for word, (mine, others, ratio) in zip(("prompt", "single"), speed(o, program, model, llama, ids, folder)):
+        for word, (mine, others, ratio) in zip(("prompt", "single"), speed(o, program, o.ours or model, llama, ids, folder)):
             line += f"  {word} {mine:.0f} / {others:.0f} = {ratio:.2f}"
     print(line, flush=True)
     llama.close()

@@ -27,6 +27,7 @@ def options():
     p.add_argument("--turns", type=int, default=3)
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--prompt-tokens", type=int, default=4, help="of the short completion, with twice as many single tokens")
+    p.add_argument("--ours", help="what hpccoder reads in place of FILE: FILE exported --to packed")
     p.add_argument("--library")
     p.add_argument("--build", default="build/release")
     return p.parse_args()
@@ -146,11 +147,13 @@ def measure_memory(o, folder):
     ids = [draw.randrange(1000) for _ in range(3 * n)]
     path = pathlib.Path(folder, "ids")
     path.write_bytes(struct.pack(f"{len(ids)}i", *ids))
-    words = [program, o.file, str(path), str(o.threads), str(2 * n), "touched"]
+    with open(o.ours or o.file, "rb") as f:  # what was written in large pieces may be mapped 2 MiB at a time
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    words = [program, o.ours or o.file, str(path), str(o.threads), str(2 * n), "touched"]
     lines = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     reached, own, both, most = (float(x) / 1e6 for x in lines[-1].split())
     print(f"{3 * n} tokens: experts reached {reached:.0f} MB, own memory {own:.0f} MB, both {both:.0f} MB; "
-          f"process {most:.0f} MB = {most / both:.3f}; file {os.path.getsize(o.file) / 1e6:.0f} MB")
+          f"process {most:.0f} MB = {most / both:.3f}; file {os.path.getsize(o.ours or o.file) / 1e6:.0f} MB")
 
 
 def main():
@@ -160,6 +163,7 @@ def main():
     agree = pathlib.Path(__file__).parent / "llama_agree.py"
     words = [sys.executable, str(agree), o.text, o.file, "--speed", "--no-agreement", "--no-repack", "--single", str(o.single)]
     words += ["--turns", str(o.turns), "--threads", str(o.threads), "--build", o.build]
+    words += ["--ours", o.ours] if o.ours else []
     if o.turns > 0:
         subprocess.run(words + (["--library", o.library] if o.library else []), check=True)
     with tempfile.TemporaryDirectory() as folder:

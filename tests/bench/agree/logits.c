@@ -23,6 +23,7 @@ typedef struct running {
     hpc_model_files *files;
     hpc_model_config c;
     hpc_weights *w;
+    const hpc_packed *packed; /* NULL: w */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;
@@ -34,20 +35,20 @@ typedef struct running {
     bool timed, touches;
     uint8_t *reached; /* by gate and expert; NULL: not asked for */
     int32_t *chosen;
-    double mapped; /* bytes of experts that are read from the file */
+    double experts, others; /* bytes that are read from the mapped file */
 } running;
 
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
     const running *r = user;
-    return hpc_serve_choose(r->w, t, HPC_DTYPE_N);
+    return r->packed ? hpc_packed_dtype(r->packed, t) : hpc_serve_choose(r->w, t, HPC_DTYPE_N);
 }
 
 /* Experts are read where they lie in the file, as the engine does. */
 static bool is_plain(const hpc_model_tensor *t, const void *user)
 {
     const running *r = user;
-    return hpc_serve_mapped(r->w, t, type_of(t, r)) != NULL;
+    return !r->packed && hpc_serve_mapped(r->w, t, type_of(t, r)) != NULL;
 }
 
 static int open_program(running *r)
@@ -55,11 +56,16 @@ static int open_program(running *r)
     hpc_exec_options o = {0};
     hpc_lent *list = NULL;
     int rc;
-    TRY(hpc_serve_lend(&list, &o.lent_n, r->p, r->w, &r->c));
+    TRY(r->packed ? hpc_packed_lend(&list, &o.lent_n, r->packed, r->p)
+                  : hpc_serve_lend(&list, &o.lent_n, r->p, r->w, &r->c));
     o.lent = list;
-    for (int64_t k = 0; k < o.lent_n; k++) r->mapped += (double)list[k].bytes;
+    for (int64_t k = 0; k < o.lent_n; k++) {
+        bool expert = r->p->value[list[k].state].type.rank == 3;
+        *(expert ? &r->experts : &r->others) += (double)list[k].bytes;
+    }
     TRY(hpc_exec_open(&r->e, r->p, r->d, NULL, &o));
-    TRY(hpc_serve_load(r->e, r->p, r->d, r->w, &r->c));
+    TRY(r->packed ? hpc_serve_frequencies(r->e, r->p, &r->c)
+                  : hpc_serve_load(r->e, r->p, r->d, r->w, &r->c));
 out:
     hpc_free(list);
     return rc;
@@ -108,7 +114,8 @@ static int open_model(running *r, const char *model, int threads)
     int rc;
     TRY(hpc_model_files_open(&r->files, model));
     r->c = *hpc_model_files_config(r->files);
-    TRY(hpc_model_files_weights(&r->w, r->files));
+    r->packed = hpc_model_files_packed(r->files);
+    if (!r->packed) TRY(hpc_model_files_weights(&r->w, r->files));
     r->c.dtype = HPC_F32;
     r->shape = (hpc_serve_emission){.tokens = step,
                                     .sequences = 1,
@@ -225,11 +232,11 @@ static double status_of(const char *key)
 
 static void print_touched(const running *r)
 {
-    double own = (double)hpc_device_about(r->d).alloc_bytes;
+    double own = (double)hpc_device_about(r->d).alloc_bytes + r->others;
     int64_t gates = 0, n = 0;
     while (gate_at(r, gates) >= 0) gates++;
     for (int64_t k = 0; k < gates * r->c.experts; k++) n += r->reached[k];
-    double reached = r->mapped * (double)n / (double)(gates * r->c.experts);
+    double reached = r->experts * (double)n / (double)(gates * r->c.experts);
     printf("%.0f %.0f %.0f %.0f\n", reached, own, reached + own, status_of("VmHWM"));
 }
 
