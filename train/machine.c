@@ -214,8 +214,8 @@ static double by_level(const hpc_machine *m, const hpc_simulated_link *l, double
     return time;
 }
 
-/* Each rank sends every other rank its part. What leaves a group of the level below are its members'
- * parts for all ranks of other groups. */
+/* Each rank sends every other rank its part. The parts that the members of a group send to ranks of
+ * other groups share what leads out of the group. */
 static double pairwise(const hpc_machine *m, const hpc_simulated_link *l, double bytes)
 {
     double time = 0, members = 1;

@@ -34,10 +34,8 @@ static int of_rows(hpc_transfer *out, const hpc_type *y, const hpc_type *x,
                             .axes = (hpc_axes)at->comm.axes,
                             .dtype = (hpc_dtype)x->dtype,
                             .n = n / at->comm.ranks};
-    out[1] = (hpc_transfer){.kind = HPC_ALL_TO_ALL,
-                            .axes = 1u << HPC_AXIS_ROW,
-                            .dtype = (hpc_dtype)x->dtype,
-                            .n = n};
+    out[1] = (hpc_transfer){
+        .kind = HPC_ALL_TO_ALL, .axes = 1u << HPC_AXIS_ROW, .dtype = (hpc_dtype)x->dtype, .n = n};
     return at->rows > 1 && !at->back ? 2 : 1;
 }
 

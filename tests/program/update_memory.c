@@ -15,8 +15,8 @@
 #include "tests/support/values.h"
 
 enum {
-    TILE = 256,         /* elements */
-    FRAMES = 6 << 10,   /* of the calls from the executor to the kernel */
+    TILE = 256,       /* elements */
+    FRAMES = 6 << 10, /* of the calls from the executor to the kernel */
     STACK = 128 << 10,
     OWN = 1 << 10, /* of the frame that paints */
     PAINT = 0xA5
@@ -105,8 +105,7 @@ static double arena_of(const update *u)
     for (hpc_value v = 0; v < u->p->value_n; v++)
         if (u->p->value[v].kind == HPC_VALUE_TEMP && u->p->value[v].base < 0)
             bytes += (double)hpc_type_bytes(&u->p->value[v].type);
-    for (int64_t k = 0; k < u->p->segment[0].insn_n; k++)
-        bytes += (double)place->workspace[0][k];
+    for (int64_t k = 0; k < u->p->segment[0].insn_n; k++) bytes += (double)place->workspace[0][k];
     return bytes;
 }
 

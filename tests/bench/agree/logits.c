@@ -92,7 +92,8 @@ static hpc_value gate_at(const running *r, int64_t k)
     const hpc_segment *g = &r->p->segment[r->io.decode];
     for (int64_t i = 0; i < g->insn_n; i++) {
         const hpc_insn *insn = &g->insn[i];
-        if (insn->op != &hpc_op_gate || ((const hpc_gate_attr *)insn->attr)->k < r->c.top_k) continue;
+        if (insn->op != &hpc_op_gate || ((const hpc_gate_attr *)insn->attr)->k < r->c.top_k)
+            continue;
         if (k-- == 0) return insn->operand[1];
     }
     return HPC_NONE;
