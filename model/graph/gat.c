@@ -1,7 +1,7 @@
 /*
  * gat.c: graph attention: an edge's score is leaky(a.h_target + b.h_source) for each head of h =
  * x W; the result is the average of h by the softmax of the scores. Both products with the score
- * vectors are work on vertices.
+ * vectors are work on vertices; Gather adds them, so that no score is stored.
  */
 #include "model/graph/graph.h"
 
@@ -24,14 +24,6 @@ static void scatter(hpc_saga_ends *out, hpc_saga_build *b, hpc_value x)
     out->target = score_terms(b, out->row, "target");
 }
 
-/* leaky(s) = 0.2 s + 0.8 max(s, 0) */
-static hpc_value apply_edge(hpc_saga_build *b, const hpc_saga_ends *ends, const hpc_graph *g)
-{
-    hpc_value s = hpc_graph_add(b->p, ends->target, ends->source, g);
-    hpc_value up = hpc_scale(b->p, HPC_NEW, hpc_activate(b->p, s, HPC_RELU), HPC_NONE, 0.8);
-    return hpc_binary(b->p, HPC_ADD, hpc_scale(b->p, HPC_NEW, s, HPC_NONE, 0.2), up);
-}
-
 static hpc_value apply_vertex(hpc_saga_build *b, hpc_value sum, hpc_value x)
 {
     (void)x;
@@ -40,7 +32,7 @@ static hpc_value apply_vertex(hpc_saga_build *b, hpc_value sum, hpc_value x)
 }
 
 const hpc_saga_layer hpc_saga_gat = {.name = "gat",
-                                     .gather = HPC_SAGA_SOFTMAX,
+                                     .gather = HPC_SAGA_ATTEND,
                                      .scatter = scatter,
-                                     .apply_edge = apply_edge,
-                                     .apply_vertex = apply_vertex};
+                                     .apply_vertex = apply_vertex,
+                                     .slope = 0.2};
