@@ -5,23 +5,26 @@
  */
 #include "model/graph/graph.h"
 
-/* [V,H]: the products of each head of h with its part of the vector. */
-static hpc_value score_terms(hpc_saga_build *b, hpc_value h, const char *name)
+/* [V,H]: the products of each head of x W with its part a of the vector, as x (W a), so that no
+ * product is stored for each column. */
+static hpc_value score_terms(hpc_saga_build *b, hpc_value x, hpc_value w, const char *name)
 {
     hpc_program *p = b->p;
-    int64_t rows = p->value[h].type.extent[0], heads = b->o.heads, cols = b->o.outputs;
-    hpc_value product = hpc_binary(p, HPC_MUL, h, hpc_saga_parameter(b, name, cols, 0));
-    hpc_value by_head = hpc_view(p, product, 2, (int64_t[]){rows * heads, cols / heads});
-    hpc_value sum = hpc_reduce(p, HPC_NEW, by_head, HPC_SUM, HPC_OVER_COLS);
-    return hpc_view(p, sum, 2, (int64_t[]){rows, heads});
+    int64_t heads = b->o.heads, width = b->o.outputs / heads, features = b->o.features;
+    hpc_value vector = hpc_saga_parameter(b, name, b->o.outputs, 0);
+    hpc_value a = hpc_view(p, vector, 3, (int64_t[]){heads, 1, width});
+    hpc_value by_head = hpc_view(p, w, 3, (int64_t[]){heads, width, features});
+    hpc_value product = hpc_matmul(p, a, by_head, (hpc_matmul_attr){0});
+    hpc_value rows = hpc_view(p, product, 2, (int64_t[]){heads, features});
+    return hpc_linear(p, x, rows, HPC_NONE, HPC_NONE);
 }
 
 static void scatter(hpc_saga_ends *out, hpc_saga_build *b, hpc_value x)
 {
     hpc_value w = hpc_saga_parameter(b, "weight", b->o.outputs, b->o.features);
     out->row = hpc_linear(b->p, x, w, HPC_NONE, HPC_NONE);
-    out->source = score_terms(b, out->row, "source");
-    out->target = score_terms(b, out->row, "target");
+    out->source = score_terms(b, x, w, "source");
+    out->target = score_terms(b, x, w, "target");
 }
 
 static hpc_value apply_vertex(hpc_saga_build *b, hpc_value sum, hpc_value x)

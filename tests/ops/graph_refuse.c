@@ -170,7 +170,9 @@ static void goes_wrong(const hpc_device_options *o, int op, bool wide)
     test_ok(hpc_program_status(p));
     test_ok(hpc_device_open(&d, o));
     test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
-    hpc_test_feed(e, 0, hpc_program_find(p, "x"), 1, 1);
+    for (hpc_value v = 0; v < p->value_n; v++)
+        if (p->value[v].kind == HPC_VALUE_INPUT && p->value[v].type.dtype != HPC_I32)
+            hpc_test_feed(e, 0, v, 1, 1);
     for (size_t k = 0; k < sizeof graph / sizeof *graph; k++) {
         hpc_test_write_i32(e, 0, g.start, graph[k].start);
         hpc_test_write_i32(e, 0, g.index, graph[k].index);

@@ -116,11 +116,16 @@ struct attend_target {
         const attention a = shared(g, g.dy);
         const int64_t heads = cols_of(g.target), v = i / heads, h = i % heads;
         const span s = edges_of(g.start, v, edges_in(g.index));
-        float delta = 0, sum = 0;
+        float all = 0, delta = 0, sum = 0, base = NAN; /* base: the first q */
         for (int64_t k = s.lo; k < s.hi; k++) {
             const int64_t u = get_index(g.index, k);
-            if (exists(u, g.x)) delta += weight(a, v, u, h) * dot(a, v, u, h);
+            if (!exists(u, g.x)) continue;
+            const float p = weight(a, v, u, h), q = dot(a, v, u, h);
+            if (base != base) base = q;
+            all += p;
+            delta += p * (q - base);
         }
+        delta = all == 0 ? 0 : base + delta / all; /* weights share the error of the lse */
         set(g.delta, i, delta);
         if (!present(g.dtarget)) return;
         for (int64_t k = s.lo; k < s.hi; k++) {

@@ -59,53 +59,92 @@ static void weigh_run(weighed *g, const work *w, const float *near, int64_t v, i
             g->q[h * RUN + e] = e < n ? multiply_head(w, v, k + e, h) : 0;
 }
 
-static void join_sums(float *slot, const float *more, const work *w)
+/* ---- graph_attend_target ------------------------------------------------------------------- */
+
+/* A slot has, by head, a base and sums over edges with d = q - base. The base is the mean q of the
+ * first run, so that sums of d remain small, and are 0 for one edge. */
+enum { BASE, P, PD, PRISE, PDRISE, TARGET_SUMS };
+
+static float mean_of(const float *p, const float *q, int64_t n)
 {
-#pragma omp simd
-    for (int64_t i = 0; i < w->slot; i++) slot[i] += more[i];
+    float all = 0, pq = 0;
+
+#pragma omp simd reduction(+ : all, pq)
+    for (int64_t e = 0; e < n; e++) {
+        all += p[e];
+        pq += p[e] * q[e];
+    }
+    return all == 0 ? q[0] : pq / all;
 }
 
-/* ---- graph_attend_target: a slot has the sums of p q, of p rise and of p q rise -------------- */
+static void add_target_sums(float *slot, const work *w, const weighed *g, int64_t h, int64_t n)
+{
+    const float *p = g->p + h * RUN, *q = g->q + h * RUN, *rise = g->rise + h * RUN;
+    const float base = slot[BASE * w->heads + h];
+    float all = 0, pd = 0, pr = 0, pdr = 0;
+
+#pragma omp simd reduction(+ : all, pd, pr, pdr)
+    for (int64_t e = 0; e < n; e++) {
+        float d = q[e] - base;
+        all += p[e];
+        pd += p[e] * d;
+        pr += p[e] * rise[e];
+        pdr += p[e] * d * rise[e];
+    }
+    slot[P * w->heads + h] += all;
+    slot[PD * w->heads + h] += pd;
+    slot[PRISE * w->heads + h] += pr;
+    slot[PDRISE * w->heads + h] += pdr;
+}
 
 static void target_find(float *slot, const work *w, int64_t v, int64_t lo, int64_t hi)
 {
-    const int64_t heads = w->heads;
     float buffer[HEADS_MOST];
-    const float *near = load(buffer, w->near, v * heads, heads);
+    const float *near = load(buffer, w->near, v * w->heads, w->heads);
     weighed g;
 
     memset(slot, 0, (size_t)w->slot * sizeof *slot);
     for (int64_t k = lo, n; k < hi; k += n) {
         n = least(RUN, hi - k);
         weigh_run(&g, w, near, v, k, n);
-        for (int64_t h = 0; h < heads; h++) {
-            const float *p = g.p + h * RUN, *q = g.q + h * RUN, *rise = g.rise + h * RUN;
-            float pq = 0, pr = 0, pqr = 0;
-#pragma omp simd reduction(+ : pq, pr, pqr)
-            for (int64_t e = 0; e < padded(n); e++) {
-                pq += p[e] * q[e];
-                pr += p[e] * rise[e];
-                pqr += p[e] * q[e] * rise[e];
-            }
-            slot[h] += pq;
-            slot[heads + h] += pr;
-            slot[2 * heads + h] += pqr;
+        for (int64_t h = 0; h < w->heads; h++) {
+            if (k == lo)
+                slot[BASE * w->heads + h] = mean_of(g.p + h * RUN, g.q + h * RUN, padded(n));
+            add_target_sums(slot, w, &g, h, padded(n));
         }
     }
 }
 
-static void target_finish(const work *w, int64_t v, float *slot)
+static void target_join(float *slot, const float *more, const work *w)
 {
     const int64_t heads = w->heads;
 
-    store(w->out[1], v * heads, slot, heads);
-    if (!w->out[0]->data) return;
-    for (int64_t h = 0; h < heads; h++) slot[2 * heads + h] -= slot[h] * slot[heads + h];
-    store(w->out[0], v * heads, slot + 2 * heads, heads);
+    for (int64_t h = 0; h < heads; h++) {
+        float shift = more[BASE * heads + h] - slot[BASE * heads + h];
+        slot[P * heads + h] += more[P * heads + h];
+        slot[PD * heads + h] += more[PD * heads + h] + shift * more[P * heads + h];
+        slot[PRISE * heads + h] += more[PRISE * heads + h];
+        slot[PDRISE * heads + h] += more[PDRISE * heads + h] + shift * more[PRISE * heads + h];
+    }
+}
+
+/* Weights add up to 1, but for an error of the lse that all of them have in common. */
+static void target_finish(const work *w, int64_t v, float *slot)
+{
+    const int64_t heads = w->heads;
+    float *base = slot + BASE * heads, *gradient = slot + PDRISE * heads;
+
+    for (int64_t h = 0; h < heads; h++) {
+        float sum = slot[P * heads + h], mean = sum == 0 ? 0 : slot[PD * heads + h] / sum;
+        gradient[h] -= mean * slot[PRISE * heads + h];
+        base[h] = sum == 0 ? 0 : base[h] + mean;
+    }
+    store(w->out[1], v * heads, base, heads);
+    if (w->out[0]->data) store(w->out[0], v * heads, gradient, heads);
 }
 
 static const pass target_pass = {
-    .op = "graph_attend_target", .find = target_find, .join = join_sums, .finish = target_finish};
+    .op = "graph_attend_target", .find = target_find, .join = target_join, .finish = target_finish};
 
 /* ---- graph_attend_source: a slot has the gradients of terms and of the row ------------------- */
 
@@ -132,6 +171,12 @@ static void source_find(float *slot, const work *w, int64_t u, int64_t lo, int64
     }
 }
 
+static void source_join(float *slot, const float *more, const work *w)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < w->slot; i++) slot[i] += more[i];
+}
+
 static void source_finish(const work *w, int64_t u, float *slot)
 {
     if (w->out[0]->data) store(w->out[0], u * w->heads, slot, w->heads);
@@ -139,7 +184,7 @@ static void source_finish(const work *w, int64_t u, float *slot)
 }
 
 static const pass source_pass = {
-    .op = "graph_attend_source", .find = source_find, .join = join_sums, .finish = source_finish};
+    .op = "graph_attend_source", .find = source_find, .join = source_join, .finish = source_finish};
 
 static int target_run(const hpc_launch *l, const void *args)
 {
@@ -151,14 +196,14 @@ static int target_run(const hpc_launch *l, const void *args)
     w.lse = a->lse.data;
     w.out[0] = &a->dtarget, w.out[1] = &a->delta;
     w.slots = l->workspace;
-    w.slot = 3 * w.heads;
+    w.slot = TARGET_SUMS * w.heads;
     return run(&target_pass, &w, l);
 }
 
 int HPC_WIDTH(cpu_graph_attend_target)(hpc_plan *p, int workers,
                                        const hpc_graph_attend_target_args *a)
 {
-    int64_t slot = 3 * hpc_tensor_cols(&a->target);
+    int64_t slot = TARGET_SUMS * hpc_tensor_cols(&a->target);
     int rc = check_heads("graph_attend_target", &a->target);
 
     if (rc < 0) return rc;
