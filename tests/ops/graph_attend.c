@@ -83,7 +83,7 @@ static void gradients_of_targets(void **state)
                                o.source, lse,     o.g.start, o.g.index};
         hpc_emit(c.p, &hpc_op_graph_attend_target, operand, &at);
         c.exponent = 24;
-        for (int r = 0; r < 2; r++) hpc_test_want(&c, operand[r], HPC_TEST_CURVED);
+        for (int r = 0; r < 2; r++) hpc_test_want(&c, operand[r], HPC_TEST_CHAINED);
         hpc_test_case_check(&c);
     }
 }
@@ -102,7 +102,7 @@ static void gradients_of_sources(void **state)
                                delta,   o.g.back_start, o.g.back_index};
         hpc_emit(c.p, &hpc_op_graph_attend_source, operand, &at);
         c.exponent = 24;
-        for (int r = 0; r < 2; r++) hpc_test_want(&c, operand[r], HPC_TEST_CURVED);
+        for (int r = 0; r < 2; r++) hpc_test_want(&c, operand[r], HPC_TEST_CHAINED);
         hpc_test_case_check(&c);
     }
 }

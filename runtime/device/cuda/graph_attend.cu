@@ -116,24 +116,24 @@ struct attend_target {
         const attention a = shared(g, g.dy);
         const int64_t heads = cols_of(g.target), v = i / heads, h = i % heads;
         const span s = edges_of(g.start, v, edges_in(g.index));
-        float all = 0, delta = 0, sum = 0, base = NAN; /* base: the first q */
+        double all = 0, mean = 0, sum = 0; /* differences of about equal numbers */
         for (int64_t k = s.lo; k < s.hi; k++) {
             const int64_t u = get_index(g.index, k);
             if (!exists(u, g.x)) continue;
-            const float p = weight(a, v, u, h), q = dot(a, v, u, h);
-            if (base != base) base = q;
+            const double p = weight(a, v, u, h);
             all += p;
-            delta += p * (q - base);
+            mean += p * dot(a, v, u, h);
         }
-        delta = all == 0 ? 0 : base + delta / all; /* weights share the error of the lse */
-        set(g.delta, i, delta);
+        /* All weights have the error of the lse in common. */
+        mean = all == 0 ? 0 : mean / all;
+        set(g.delta, i, (float)mean);
         if (!present(g.dtarget)) return;
         for (int64_t k = s.lo; k < s.hi; k++) {
             const int64_t u = get_index(g.index, k);
             if (!exists(u, g.x)) continue;
-            sum += weight(a, v, u, h) * slope_at(a, v, u, h) * (dot(a, v, u, h) - delta);
+            sum += weight(a, v, u, h) * slope_at(a, v, u, h) * (dot(a, v, u, h) - mean);
         }
-        set(g.dtarget, i, sum);
+        set(g.dtarget, i, (float)sum);
     }
 };
 
