@@ -59,16 +59,18 @@ static inline float leaky(float r, float slope)
     return r > 0 ? r : slope * r;
 }
 
-/* Brings the row and the terms of the other end of edge k closer, and of one that follows. */
+/* Brings the row and the terms of the other end of a later edge closer, be it of another vertex.
+ * Its index is not checked yet, so this is arithmetic on integers. */
 static inline void prefetch(const work *w, int64_t k)
 {
     const size_t size = w->row->dtype == HPC_BF16 ? sizeof(uint16_t) : sizeof(float);
     const size_t bytes = (size_t)w->cols * size;
-    const char *row = (const char *)w->row->data + (size_t)w->index[k] * bytes;
-    int64_t next = w->index[least(k + AHEAD, w->p.edges - 1)];
+    const size_t next = (size_t)w->index[least(k + RUN, w->p.edges - 1)];
+    const uintptr_t row = (uintptr_t)w->row->data + next * bytes;
+    const uintptr_t term = (uintptr_t)w->far->data + next * (size_t)w->heads * sizeof(float);
 
-    __builtin_prefetch((const float *)w->far->data + next * w->heads);
-    for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch(row + at);
+    __builtin_prefetch((const void *)term);
+    for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const void *)(row + at));
 }
 
 /* r = the sums of both ends' terms for edges k .. k+n-1; -inf up to whole vectors. */
