@@ -1,8 +1,8 @@
 /*
- * Test of graphs larger than memory. While a layer runs over a file of chunks, the kernel refuses
- * memory beyond a quarter of the file's size (RLIMIT_DATA: heaps, stacks and other private memory),
- * and resident pages, of which the file's are some, stay within the same limit. With
- * HPC_TEST_LONG=1 the file has 145 MB.
+ * Test of graphs larger than memory. While a layer runs over a file of chunks, the kernel limits
+ * memory to a quarter of the file's size (RLIMIT_DATA: heaps, stacks and other private memory).
+ * Resident pages, with those of the file, stay within the same limit. With HPC_TEST_LONG=1 the file
+ * has 142 MB.
  */
 /* asan: left out, it changes the memory of the process. */
 /* tsan: left out, it changes the memory of the process. */

@@ -55,9 +55,10 @@ typedef struct hpc_graph_softmax_grad_args {
     hpc_tensor dx, dy, y, start; hpc_no_attr attr;
 } hpc_graph_softmax_grad_args;
 /* Attention over edges, by head h of F / H columns: y[v] = the average of x[index[k]] over the edges
- * k of v, weighted by exp(s - lse[v]), s = leaky(target[v] + source[index[k]]); leaky(r) is r, or
- * slope r below 0. lse[v]: the log of the sum of exp(s). No edges: 0 and -inf. Nothing is stored
- * for each edge. y [V,F], x [U,F], target [V,H], source [U,H], lse [V,H] f32 (f64). */
+ * k of v, weighted by exp(s - lse[v]). Scores: s = leaky(target[v] + source[index[k]]), where
+ * leaky(r) is r, or slope r below 0. lse[v]: the log of the sum of exp(s). No edges: 0, -inf.
+ * Nothing is stored for each edge. y [V,F], x [U,F], target [V,H], source [U,H], lse [V,H] f32
+ * (f64). */
 typedef struct hpc_graph_attend_attr { double slope; } hpc_graph_attend_attr;
 typedef struct hpc_graph_attend_args {
     hpc_tensor y, lse, x, target, source, start, index, back_start, back_index;
