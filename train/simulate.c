@@ -141,7 +141,7 @@ static double transfer(clocks *w, const hpc_transfer *t, double times)
     return seconds;
 }
 
-/* Computation goes on beside a collective, but waits for an exchange of rows. */
+/* Computation continues during a collective, but waits for an exchange of rows. */
 static void communicate(clocks *w, const hpc_insn *i, double times)
 {
     hpc_transfer part[HPC_TRANSFERS];

@@ -1,6 +1,6 @@
 /*
- * update_memory.c: the memory that AdamW's update takes beside its operands: an f32 tile of bf16
- * gradients for each worker, on its stack, for any number of parameters.
+ * update_memory.c: the memory that AdamW's update takes in addition to its operands: an f32 tile of
+ * bf16 gradients for each worker, on its stack, for any number of parameters.
  */
 /* asan: left out, frames have other sizes. */
 /* tsan: left out, starts no thread. */
