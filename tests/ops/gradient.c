@@ -488,8 +488,7 @@ static void graph_attentions_in_one_op(void **state)
         hpc_graph g = graph_of(&c);
         hpc_value in[3];
         const hpc_type type[] = {REAL(SOURCES, 6), REAL(VERTICES, 2), REAL(SOURCES, 2)};
-        for (int k = 0; k < 3; k++)
-            in[k] = hpc_test_state(&c, type[k], 1, wanted >> k & 1);
+        for (int k = 0; k < 3; k++) in[k] = hpc_test_state(&c, type[k], 1, wanted >> k & 1);
         want(&c, hpc_graph_attend(c.p, NULL, in[0], in[1], in[2], &g, 0.2));
         hpc_test_gradient_check(&c);
     }

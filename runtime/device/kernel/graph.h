@@ -54,8 +54,8 @@ typedef struct hpc_graph_softmax_args {
 typedef struct hpc_graph_softmax_grad_args {
     hpc_tensor dx, dy, y, start; hpc_no_attr attr;
 } hpc_graph_softmax_grad_args;
-/* Attention over edges, by head h of F / H columns: y[v] = the average of x[index[k]] over the edges
- * k of v, weighted by exp(s - lse[v]). Scores: s = leaky(target[v] + source[index[k]]), where
+/* Attention over edges, by head h of F / H columns: y[v] = the average of x[index[k]] over edges k
+ * of v, weighted by exp(s - lse[v]). Scores: s = leaky(target[v] + source[index[k]]), where
  * leaky(r) is r, or slope r below 0. lse[v]: the log of the sum of exp(s). No edges: 0, -inf.
  * Nothing is stored for each edge. y [V,F], x [U,F], target [V,H], source [U,H], lse [V,H] f32
  * (f64). */
