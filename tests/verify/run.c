@@ -105,6 +105,17 @@ static void right_directives(void **state)
     program_close(&p);
 }
 
+static void a_program_that_does_not_start_is_not_compared(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    begin(&p, state, HEAD FILL SUM COPY SHOW TAIL);
+    p.options.run = "./absent";
+    OK(hpc_verify_run(&p.loops, &p.file, &p.options));
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the serial run exited with status 127");
+    program_close(&p);
+}
+
 static void wrong_among_right(void **state)
 {
     program p;
@@ -303,6 +314,7 @@ int main(void)
         TEST(what_changes_is_left_out),
         TEST(right_directives),
         TEST(wrong_among_right),
+        TEST(a_program_that_does_not_start_is_not_compared),
         TEST(wrong_within_right),
         TEST(does_not_compile),
         TEST(existing_directive),
