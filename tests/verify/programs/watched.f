@@ -2,7 +2,7 @@ C     watched.f: loops of Fortran 77, in fixed form.
       subroutine sweep(a, n)
       integer n, i, j, it
       real a(n, n), s
-      common /work/ tmp(100), last
+      common /room/ tmp(100), last
       real tmp
       integer last
 ! WITNESS iteration i = 1 writes tmp(1) at line @4, iteration i = 2 writes it
