@@ -61,12 +61,23 @@ static bool is_product(const hpc_op *op)
     return op == &hpc_op_matmul || op == &hpc_op_head_loss || op == &hpc_op_head_loss_grad;
 }
 
+static bool is_move(const hpc_op *op)
+{
+    return op == &hpc_op_fetch || op == &hpc_op_stow;
+}
+
+static double moved_bytes(const clocks *w, const hpc_insn *i)
+{
+    return is_move(i->op) ? (double)hpc_type_bytes(&w->p->value[i->operand[0]].type) : 0;
+}
+
 /* The longer of its operations and of its bytes. */
 static double seconds_of(const clocks *w, const hpc_insn *i)
 {
     const hpc_machine *m = w->m;
     int type = type_of(w->p, i);
     hpc_cost c = hpc_insn_cost(w->p, i);
+    if (is_move(i->op)) return moved_bytes(w, i) / m->outside + m->launch;
     double share = m->other, rate = m->rate[is_product(i->op) || is_attention(i->op) ? type : 1];
     if (is_product(i->op)) share = m->product[type];
     if (is_attention(i->op)) share = m->attention;
@@ -106,6 +117,7 @@ static void communicate(clocks *w, const hpc_insn *i, double times)
     const hpc_type *y = &w->p->value[i->operand[0]].type, *x = &w->p->value[i->operand[1]].type;
     hpc_comm_kind kind = (hpc_comm_kind)i->op->comm;
     int64_t n = elements(kind == HPC_REDUCE_SCATTER ? y : x);
+    if (kind == HPC_ALL_TO_ALL) n /= l->size;
     double whole = (double)hpc_type_bytes(kind == HPC_ALL_GATHER ? y : x);
     double seconds = hpc_simulate_seconds(w->m, l, kind, whole);
     double begin = fmax(fmax(w->now, w->sends), ready_at(w, i));
@@ -136,11 +148,17 @@ static void compute(clocks *w, const hpc_insn *i)
 /* ---- segments ----------------------------------------------------------------------------------
  */
 
-static int check_kind(const hpc_insn *i)
+static int check_kind(const clocks *w, const hpc_insn *i)
 {
     int k = i->op->comm;
+    if (is_move(i->op) && w->m->outside <= 0)
+        return hpc_fail(HPC_E_ARG,
+                        "the machine '%s' has no outside_bytes_per_s, the rate of its outside "
+                        "memory: add it, or simulate without offload",
+                        w->m->name);
+    bool trades = k == HPC_ALL_TO_ALL && !i->op->exchange;
     if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER ||
-        k == HPC_REDUCE_SCATTER)
+        k == HPC_REDUCE_SCATTER || trades)
         return HPC_OK;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost model for the simulation", i->op->sig.name);
 }
@@ -155,7 +173,7 @@ static int run_segment(clocks *w, int s, double times)
     for (int64_t v = 0; v < w->p->value_n; v++) w->ready[v] = 0;
     for (int64_t k = 0; k < g->insn_n; k++) {
         const hpc_insn *i = &g->insn[k];
-        TRY(check_kind(i));
+        TRY(check_kind(w, i));
         hpc_cost c = hpc_insn_cost(w->p, i);
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
@@ -166,6 +184,8 @@ static int run_segment(clocks *w, int s, double times)
             communicate(w, i, times);
         else if (i->op->comm < 0)
             compute(w, i);
+        out->moved_bytes += moved_bytes(w, i) * times;
+        if (is_move(i->op)) out->moved_s += seconds_of(w, i) * times;
     }
     w->exposed += fmax(0, w->sends - w->now);
     w->now = fmax(w->now, w->sends);
@@ -253,7 +273,8 @@ static void keep_busiest(hpc_simulation *out, const hpc_simulation *one)
 }
 
 int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_program *serial,
-                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate)
+                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate,
+                        int64_t offload)
 {
     double forward[HPC_STAGES], backward[HPC_STAGES];
     hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, io->stage.ranks);
@@ -268,6 +289,8 @@ int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_pro
         if (!p) TRY(HPC_E_NOMEM);
         coord[HPC_AXIS_PIPE] = r;
         rc = hpc_step_shard(&own, p, q, coord);
+        if (rc >= 0 && offload > 0)
+            rc = hpc_step_offload(&(hpc_offload_options){.bucket = offload}, &own, p);
         if (rc >= 0) rc = hpc_simulate(&one, m, p, &own, &q->grid, coord, accumulate);
         if (rc >= 0) rc = add_stage(out, forward, backward, &own, &one);
         hpc_program_free(p);
