@@ -53,7 +53,7 @@ static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_confi
     rc = cap > 0 && c->most.all > cap
              ? hpc_fail(HPC_E_STATE,
                         "rank %d needs %s, --memory allows %s: use fewer sequences, --recompute, a "
-                        "higher --zero or more ranks along row or depth",
+                        "higher --zero, --offload-bucket or more ranks along row or depth",
                         c->rank, hpc_cmd_bytes(need, c->most.all), hpc_cmd_bytes(have, cap))
              : HPC_OK;
     TRY(conclude(&c->memory, rc));
@@ -88,6 +88,7 @@ static int check_step(check *c, const hpc_plan_step *s)
     if (!r) return rc;
     TRY(hpc_step_ranks_init(r, s->serial, &s->io, &s->parallel, 0));
     r->microbatches = c->o->ask.accumulate;
+    r->offload = s->offload;
     hpc_prove w = hpc_step_ranks_prove(r);
     c->ranks = hpc_grid_size(&s->parallel.grid);
     c->compared = r->n;
@@ -134,6 +135,7 @@ static void put_json(hpc_buf *out, const check *c)
     hpc_json_put_real(&w, "optimizer_bytes", c->most.optimizer);
     hpc_json_put_real(&w, "activation_bytes", c->most.activations);
     hpc_json_put_real(&w, "peak_bytes", c->most.all);
+    hpc_json_put_real(&w, "outside_bytes", c->most.outside);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
@@ -180,6 +182,11 @@ static void put_text(hpc_buf *out, const check *c)
                    hpc_cmd_bytes(a, c->most.all), c->rank, hpc_cmd_bytes(b, c->most.parameters),
                    hpc_cmd_bytes(d, c->most.gradients), hpc_cmd_bytes(e, c->most.optimizer),
                    hpc_cmd_bytes(f, c->most.activations));
+    if (c->most.outside > 0) {
+        hpc_table_cell(&t, "outside");
+        hpc_table_cell(&t, "%s of optimizer state, in buckets of %lld elements",
+                       hpc_cmd_bytes(a, c->most.outside), (long long)c->o->ask.offload_bucket);
+    }
     hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 
