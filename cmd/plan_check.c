@@ -27,6 +27,7 @@ typedef struct check {
     int64_t tasks;        /* of all ranks along pipe */
     hpc_step_memory most; /* of the rank that needs most */
     int rank, ranks, compared;
+    hpc_plan_left left; /* what ZeRO leaves whole */
 } check;
 
 /* What a proof says against a plan is a result; that there was no memory for it is not. */
@@ -92,6 +93,7 @@ static int check_step(check *c, const hpc_plan_step *s)
     hpc_prove w = hpc_step_ranks_prove(r);
     c->ranks = hpc_grid_size(&s->parallel.grid);
     c->compared = r->n;
+    c->left = hpc_plan_whole(s->serial, &s->parallel);
     TRY(conclude(&c->order, hpc_prove_order(&c->order.proof, &w)));
     TRY(conclude(&c->stages, prove_stages(c, r)));
     TRY(conclude(&c->layouts, hpc_prove_layouts(&c->layouts.proof, &w)));
@@ -136,6 +138,11 @@ static void put_json(hpc_buf *out, const check *c)
     hpc_json_put_real(&w, "activation_bytes", c->most.activations);
     hpc_json_put_real(&w, "peak_bytes", c->most.all);
     hpc_json_put_real(&w, "outside_bytes", c->most.outside);
+    hpc_json_close(&w, '}');
+    hpc_json_open(&w, "whole", '{');
+    hpc_json_put_int(&w, "tensors", c->left.n);
+    hpc_json_put_int(&w, "elements", c->left.elements);
+    hpc_json_put_text(&w, "largest", c->left.name);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
@@ -186,6 +193,13 @@ static void put_text(hpc_buf *out, const check *c)
         hpc_table_cell(&t, "outside");
         hpc_table_cell(&t, "%s of optimizer state, in buckets of %lld elements",
                        hpc_cmd_bytes(a, c->most.outside), (long long)c->o->ask.offload_bucket);
+    }
+    if (c->left.n > 0) {
+        hpc_table_cell(&t, "whole");
+        hpc_table_cell(&t,
+                       "%lld tensors of %lld elements, which the ranks along data do not divide; "
+                       "the largest is %s",
+                       (long long)c->left.n, (long long)c->left.elements, c->left.name);
     }
     hpc_table_print(out, &t, hpc_cmd_table_columns());
 }

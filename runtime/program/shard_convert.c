@@ -233,9 +233,18 @@ int shard_gather_into(sharder *w, hpc_value whole, hpc_value x)
     hpc_assert(last >= 0);
     int rc = shard_convert(w, &x, want);
     if (rc < 0) return rc;
+    int d = hpc_layout_dim(p->value[x].type.layout[last]), n = shard_extent(w, last);
+    const hpc_type t = p->value[whole].type;
     hpc_value operand[2] = {whole, x};
-    p->tags.queue = HPC_COMM;
-    hpc_emit(p, &hpc_op_all_gather, operand,
-             &(hpc_comm_attr){.axes = 1u << last, .ranks = shard_extent(w, last)});
+    if (d == 0) {
+        p->tags.queue = HPC_COMM;
+        hpc_emit(p, &hpc_op_all_gather, operand, &(hpc_comm_attr){.axes = 1u << last, .ranks = n});
+        return hpc_program_status(p);
+    }
+    hpc_assert(t.rank == 2 && d == 1);
+    operand[1] = over(w, hpc_view(p, x, 3, (int64_t[]){1, t.extent[0], t.extent[1] / n}), last,
+                      &hpc_op_all_gather);
+    hpc_emit(p, &hpc_op_tile, operand,
+             &(hpc_tile_attr){.m = t.extent[0], .n = t.extent[1], .inverse = true});
     return hpc_program_status(p);
 }

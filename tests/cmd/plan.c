@@ -220,6 +220,23 @@ static void an_offloaded_plan_counts_both_memories(void **state)
     }
 }
 
+/* Three ranks divide neither a width of 64 nor a vocabulary of 1024, but the 96 columns of down: of
+ * a block four matrices and two norms stay whole, and of the others two norms and the table. */
+static void what_zero_leaves_whole_is_named(void **state)
+{
+    (void)state;
+    hpc_test_command(&o,
+                     "plan check " TINY "--grid data=3 --zero 1 --sequences 6 --layers 2 --json");
+    assert_int_equal(o.code, 0);
+    assert_true(number("tensors", 0) > 0);
+    hpc_test_says(o.out, "\"largest\":\"model.embed_tokens.weight\"");
+    hpc_test_command(&o, "plan check " TINY "--grid data=3 --zero 1 --sequences 6 --vocab 1026");
+    hpc_test_says(o.out, "which the ranks along data do not divide");
+    hpc_test_command(&o, "plan check " TINY "--grid data=2 --zero 1 --vocab 1025 --json");
+    assert_int_equal(o.code, 0);
+    assert_true(number("tensors", 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_plan_that_holds),
@@ -230,6 +247,7 @@ int main(void)
                                        cmocka_unit_test(a_pruned_plan_keeps_what_is_left),
                                        cmocka_unit_test(a_pruned_plan_is_proven),
                                        cmocka_unit_test(a_pruned_plan_sends_what_is_left),
-                                       cmocka_unit_test(an_offloaded_plan_counts_both_memories)};
+                                       cmocka_unit_test(an_offloaded_plan_counts_both_memories),
+                                       cmocka_unit_test(what_zero_leaves_whole_is_named)};
     return cmocka_run_group_tests_name("cmd/plan", tests, NULL, NULL);
 }
