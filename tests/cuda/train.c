@@ -153,11 +153,13 @@ static void a_lost_device_ends_a_run_and_keeps_its_checkpoints(void **state)
 static void offloaded_state_keeps_the_bits(void **state)
 {
     hpc_training_result in, out;
+    place p;
+    open_place(&p, state);
     for (int half = 0; half < 2; half++) {
         const char *run[2][2] = {{"in", "out"}, {"in-bf16", "out-bf16"}};
         const char **name = run[half];
-        place p;
-        open_place(&p, state);
+        p.o.resume = false;
+        p.o.trainer.offload = (hpc_trainer_offload){.policy = HPC_OFFLOAD_NONE};
         p.o.trainer.model.dtype = half ? HPC_BF16 : HPC_F32;
         test_ok(train(&in, &p, name[0], "ascending"));
         p.o.trainer.offload = (hpc_trainer_offload){.policy = HPC_OFFLOAD_OPTIMIZER, .bucket = 100};
