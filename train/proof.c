@@ -193,7 +193,7 @@ out:
     return rc;
 }
 
-/* Memory of a rank's program, with state outside if r says so. */
+/* Memory of a rank's program, with state outside if r->offload is set. */
 static int measure(hpc_step_memory *out, const hpc_program *rank, const hpc_step *io,
                    const hpc_step_ranks *r, const hpc_model_config *c, hpc_device *device,
                    int slots)

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { START_BYTES = 4096 }; /* whose transfer takes as long as the start of a collective */
+/* The transfer of so many bytes takes as long as the start of a collective. */
+enum { START_BYTES = 4096 };
 
 static int extent_of(const hpc_grid_shape *s, int axis)
 {

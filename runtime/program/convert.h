@@ -47,7 +47,7 @@ typedef struct hpc_layout_question {
     const hpc_type *type; /* its local type */
     const int8_t *want;   /* [HPC_AXIS_N] */
     const hpc_grid_shape *shape;
-    /* Earlier moves are free: the value that v became, or HPC_NONE. NULL: there are none. */
+    /* Earlier moves are free: the value that v became, or HPC_NONE. NULL: no earlier moves. */
     hpc_value (*known)(void *user, hpc_value v, hpc_layout_move m);
     void *user;
 } hpc_layout_question;
