@@ -96,7 +96,7 @@ int hpc_cmd_plan_emit(hpc_plan_step *out, const plan_ask *a, const hpc_model_con
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_masks *masks = NULL;
     int rc;
-    *out = (hpc_plan_step){.model = *c, .parallel = *q};
+    *out = (hpc_plan_step){.model = *c, .parallel = *q, .offload = a->offload_bucket};
     hpc_step_options s = {.model = {.tokens = sequences * a->model.length, .sequences = sequences},
                           .clip = 1,
                           .once = a->accumulate == 1,

@@ -5,6 +5,8 @@
 #ifndef HPC_CMD_PLAN_H
 #define HPC_CMD_PLAN_H
 
+#include <limits.h>
+
 #include "cmd/grid_options.h"
 #include "cmd/model_options.h"
 #include "cmd/prune_options.h"
@@ -15,7 +17,7 @@ typedef struct plan_ask {
     grid_options ranks;
     prune_options pruned;
     const char *shape, *recompute, *optimizer;
-    int64_t recompute_blocks, accumulate;
+    int64_t recompute_blocks, accumulate, offload_bucket;
 } plan_ask;
 
 /* --shape's model, or that of --hidden and so on; the grid's --grid. */
@@ -31,6 +33,15 @@ int hpc_cmd_plan_prune(hpc_masks **masks, hpc_step_options *s, const prune_optio
                        const hpc_parallel *q);
 
 extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
+
+/* Where a struct has the number of elements of a bucket of offloaded state. */
+#define PLAN_OFFLOAD(at)                                                                           \
+    {                                                                                              \
+        .name = "offload-bucket", .kind = HPC_INT, .offset = (at), .fallback = "0",                \
+        .argument = "N", .most = INT_MAX,                                                          \
+        .help = "Keep moments and master parameters in an outside memory (a file on CPUs), which " \
+                "updates use in buckets of N elements; 0: in memory."                              \
+    }
 
 /* Rows for an option table whose struct holds a plan_ask at `base`. */
 #define PLAN_OPTIONS(base)                                                                         \
@@ -66,6 +77,7 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .choices = hpc_cmd_plan_policies,                                                         \
          .help = "Values that the backward pass recomputes instead of storing: all of a block "    \
                  "(block), or only cheap ones (selective)."},                                      \
+        PLAN_OFFLOAD((base) + offsetof(plan_ask, offload_bucket)),                                 \
     {                                                                                              \
         .name = "recompute-blocks", .kind = HPC_INT,                                               \
         .offset = (base) + offsetof(plan_ask, recompute_blocks), .fallback = "0", .argument = "N", \

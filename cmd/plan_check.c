@@ -27,6 +27,7 @@ typedef struct check {
     int64_t tasks;        /* of all ranks along pipe */
     hpc_step_memory most; /* of the rank that needs most */
     int rank, ranks, compared;
+    hpc_plan_left left; /* what ZeRO leaves whole */
 } check;
 
 /* What a proof says against a plan is a result; that there was no memory for it is not. */
@@ -53,7 +54,7 @@ static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_confi
     rc = cap > 0 && c->most.all > cap
              ? hpc_fail(HPC_E_STATE,
                         "rank %d needs %s, --memory allows %s: use fewer sequences, --recompute, a "
-                        "higher --zero or more ranks along row or depth",
+                        "higher --zero, --offload-bucket or more ranks along row or depth",
                         c->rank, hpc_cmd_bytes(need, c->most.all), hpc_cmd_bytes(have, cap))
              : HPC_OK;
     TRY(conclude(&c->memory, rc));
@@ -88,9 +89,11 @@ static int check_step(check *c, const hpc_plan_step *s)
     if (!r) return rc;
     TRY(hpc_step_ranks_init(r, s->serial, &s->io, &s->parallel, 0));
     r->microbatches = c->o->ask.accumulate;
+    r->offload = s->offload;
     hpc_prove w = hpc_step_ranks_prove(r);
     c->ranks = hpc_grid_size(&s->parallel.grid);
     c->compared = r->n;
+    c->left = hpc_plan_whole(s->serial, &s->parallel);
     TRY(conclude(&c->order, hpc_prove_order(&c->order.proof, &w)));
     TRY(conclude(&c->stages, prove_stages(c, r)));
     TRY(conclude(&c->layouts, hpc_prove_layouts(&c->layouts.proof, &w)));
@@ -134,6 +137,12 @@ static void put_json(hpc_buf *out, const check *c)
     hpc_json_put_real(&w, "optimizer_bytes", c->most.optimizer);
     hpc_json_put_real(&w, "activation_bytes", c->most.activations);
     hpc_json_put_real(&w, "peak_bytes", c->most.all);
+    hpc_json_put_real(&w, "outside_bytes", c->most.outside);
+    hpc_json_close(&w, '}');
+    hpc_json_open(&w, "whole", '{');
+    hpc_json_put_int(&w, "tensors", c->left.n);
+    hpc_json_put_int(&w, "elements", c->left.elements);
+    hpc_json_put_text(&w, "largest", c->left.name);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
@@ -180,6 +189,18 @@ static void put_text(hpc_buf *out, const check *c)
                    hpc_cmd_bytes(a, c->most.all), c->rank, hpc_cmd_bytes(b, c->most.parameters),
                    hpc_cmd_bytes(d, c->most.gradients), hpc_cmd_bytes(e, c->most.optimizer),
                    hpc_cmd_bytes(f, c->most.activations));
+    if (c->most.outside > 0) {
+        hpc_table_cell(&t, "outside");
+        hpc_table_cell(&t, "%s of optimizer state, in buckets of %lld elements",
+                       hpc_cmd_bytes(a, c->most.outside), (long long)c->o->ask.offload_bucket);
+    }
+    if (c->left.n > 0) {
+        hpc_table_cell(&t, "whole");
+        hpc_table_cell(&t,
+                       "%lld tensors of %lld elements, which the ranks along data do not divide; "
+                       "the largest is %s",
+                       (long long)c->left.n, (long long)c->left.elements, c->left.name);
+    }
     hpc_table_print(out, &t, hpc_cmd_table_columns());
 }
 

@@ -1,7 +1,6 @@
 /*
  * plan_show.c: `hpccoder plan show`: prints a training step as the program that a rank would run.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -170,14 +169,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 32767,
      .help = "Recompute only in the first N blocks; 0: in all."},
-    {.name = "offload-bucket",
-     .kind = HPC_INT,
-     .offset = offsetof(plan_options, offload_bucket),
-     .fallback = "0",
-     .argument = "N",
-     .most = INT_MAX,
-     .help = "Keep moments and master parameters in a file, which updates use in buckets of N "
-             "elements; 0: in memory."},
+    PLAN_OFFLOAD(offsetof(plan_options, offload_bucket)),
     HPC_CMD_DEVICE(plan_options, "backend"),
     {.name = "isa",
      .kind = HPC_TEXT,

@@ -69,6 +69,9 @@ static void put_json_row(hpc_json_out *w, const simulate_study *t, const hpc_ste
     hpc_json_put_real(w, "optimizer_bytes", r->memory.optimizer);
     hpc_json_put_real(w, "activation_bytes", r->memory.activations);
     hpc_json_put_real(w, "peak_bytes", r->memory.all);
+    hpc_json_put_real(w, "outside_bytes", r->memory.outside);
+    hpc_json_put_real(w, "moved_bytes", r->s.moved_bytes);
+    hpc_json_put_real(w, "moved_s", r->s.moved_s);
     hpc_json_put_bool(w, "fits", r->fits);
     hpc_json_put_int(w, "sent_bytes", hpc_simulation_sent(&r->s));
     hpc_json_open(w, "axes", '{');
@@ -109,6 +112,11 @@ static void add_memory(hpc_table *t, const simulate_study *of, const hpc_step_pl
                    hpc_cmd_bytes(c, r->memory.parameters), hpc_cmd_bytes(d, r->memory.gradients),
                    hpc_cmd_bytes(e, r->memory.optimizer), hpc_cmd_bytes(f, r->memory.activations),
                    r->fits ? "" : "; it does not fit");
+    if (r->memory.outside == 0) return;
+    hpc_table_cell(t, "outside");
+    hpc_table_cell(t, "%s of optimizer state; %s moved a step, in %.4g s",
+                   hpc_cmd_bytes(a, r->memory.outside), hpc_cmd_bytes(b, r->s.moved_bytes),
+                   r->s.moved_s);
 }
 
 static void add_sent(hpc_table *t, const hpc_simulation *s)

@@ -41,8 +41,9 @@ const hpc_option hpc_cmd_train_run_options[] = {
      .offset = offsetof(train_options, offload),
      .fallback = "auto",
      .choices = hpc_offload_names,
-     .help = "optimizer: keep moments and master parameters in a mapped file and update them in "
-             "buckets; auto: only if recomputation does not suffice for --memory."},
+     .help = "optimizer: keep moments and master parameters in a mapped file (on GPUs in pinned "
+             "memory) and update them in buckets; auto: only if recomputation does not suffice for "
+             "--memory."},
     {.name = "offload-dir",
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, offload_dir),

@@ -93,6 +93,8 @@ static int read_fields(hpc_machine *out, const hpc_json *root)
     TRY(real(&out->bandwidth, root, "memory_bytes_per_s", 1, 1e18));
     TRY(real(&out->stream, root, "stream_share", 1e-6, 1));
     TRY(real(&out->launch, root, "launch_s", 0, 1));
+    if (hpc_json_get(root, "outside_bytes_per_s"))
+        TRY(real(&out->outside, root, "outside_bytes_per_s", 1, 1e18));
     TRY(read_levels(out, hpc_json_get(root, "levels")));
 out:
     return rc;

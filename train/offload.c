@@ -1,5 +1,6 @@
 /*
- * offload.c: optimizer state in a mapped file: which state, the pass over a step, and the file.
+ * offload.c: optimizer state in a mapped file or in pinned memory: which state, the pass over a
+ * step, and the memory.
  */
 #include "train/plan.h"
 #include "train/run_priv.h"
@@ -66,13 +67,16 @@ int trainer_offload_open(hpc_trainer *t)
     trainer_outside *x = t->outside;
     size_t at = 0;
     if (!x) return HPC_OK;
-    if (!hpc_device_about(t->device).host_memory)
+    const hpc_device_info about = hpc_device_about(t->device);
+    if (!hpc_exec_lends(t->device))
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "offload: device %s cannot read a mapped file; use device=cpu, or "
-                        "offload=none",
-                        hpc_device_about(t->device).backend);
+                        "offload: device %s cannot read a mapped file or pinned memory; use "
+                        "device=cpu, or offload=none",
+                        about.backend);
     if (t->dry) return HPC_OK;
-    int rc = hpc_file_scratch(&x->data, t->o.offload.folder, x->bytes);
+    x->pinned = !about.host_memory;
+    int rc = x->pinned ? hpc_device_host_alloc(&x->data, t->device, x->bytes)
+                       : hpc_file_scratch(&x->data, t->o.offload.folder, x->bytes);
     if (rc < 0) return hpc_error_where("offload");
     for (int64_t k = 0; k < x->lent_n; k++) {
         x->lent[k].data = (uint8_t *)x->data + at;
@@ -84,7 +88,10 @@ int trainer_offload_open(hpc_trainer *t)
 void trainer_offload_close(hpc_trainer *t)
 {
     if (!t->outside) return;
-    hpc_file_scratch_close(t->outside->data, t->outside->bytes);
+    if (t->outside->pinned)
+        hpc_device_host_free(t->device, t->outside->data);
+    else
+        hpc_file_scratch_close(t->outside->data, t->outside->bytes);
     hpc_free(t->outside->lent);
     hpc_free(t->outside);
 }

@@ -144,6 +144,18 @@ static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis
     return dim == 0 ? left / n : left;
 }
 
+/* The dimension that data splits: the first, or the columns of a matrix with rows that the ranks do
+ * not divide. -1: neither divides. left: the first extent of a rank's part along the other axes. */
+static int data_dimension(const hpc_value_info *v, const hpc_parallel *q, int64_t left)
+{
+    int data = extent_of(&q->grid, HPC_AXIS_DATA);
+    int64_t cols = v->type.rank == 2 ? v->type.extent[1] : 0;
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (v->type.layout[a] == HPC_SPLIT(1)) cols /= extent_of(&q->grid, a);
+    if (left % data == 0) return 0;
+    return cols > 0 && cols % data == 0 ? 1 : -1;
+}
+
 /* Row and col split dimensions by the tensor table; expert splits batches of matrices; depth splits
  * matrices, which are large enough to gather; data splits everything that it divides. In the first
  * extent row is outermost. */
@@ -152,7 +164,7 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
 {
     int64_t left = v->type.extent[0];
     int batch = t->batch > 0, row = repeated ? -1 : t->row; /* a batch has one more dimension */
-    int depth = extent_of(&q->grid, HPC_AXIS_DEPTH), data = extent_of(&q->grid, HPC_AXIS_DATA);
+    int depth = extent_of(&q->grid, HPC_AXIS_DEPTH);
     left = plan_axis(v, q, HPC_AXIS_ROW, row < 0 ? -1 : row + batch, left);
     left = plan_axis(v, q, HPC_AXIS_COL, t->col < 0 ? -1 : t->col + batch, left);
     left = plan_axis(v, q, HPC_AXIS_EXPERT, batch ? 0 : -1, left);
@@ -162,7 +174,26 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
     }
     if (v->index >= 0) return; /* its part split by data is picked */
     bool split = v->trainable ? q->zero > 0 : q->zero == 3 && v->type.rank > 1;
-    if (split && data > 1 && left % data == 0) v->type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    if (split) plan_axis(v, q, HPC_AXIS_DATA, data_dimension(v, q, left), left);
+}
+
+hpc_plan_left hpc_plan_whole(const hpc_program *p, const hpc_parallel *q)
+{
+    hpc_plan_left out = {.n = 0};
+    if (q->zero == 0 || extent_of(&q->grid, HPC_AXIS_DATA) == 1) return out;
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        const hpc_value_info *info = &p->value[v];
+        if (!info->trainable || info->index >= 0) continue;
+        if (info->type.layout[HPC_AXIS_DATA] != HPC_REPLICATED) continue;
+        int64_t n = 1;
+        for (int d = 0; d < info->type.rank; d++) n *= info->type.extent[d];
+        out.n++;
+        out.elements += n;
+        if (n <= out.most) continue;
+        out.most = n;
+        out.name = info->name;
+    }
+    return out;
 }
 
 /* Keys' and values' heads that row does not divide are repeated until it does; their matrices are

@@ -74,6 +74,13 @@ int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given);
 /* Proves that tasks are complete, keep their slots, add gradients in the order of microbatches and
  * never wait for each other. HPC_E_STATE names task and rank. */
 int hpc_plan_check_tasks(const hpc_train_plan *plan);
+/* Trainable parameters that ZeRO leaves whole, because the ranks along data divide no dimension:
+ * their number, and the elements of all and of the largest. */
+typedef struct hpc_plan_left {
+    int64_t n, elements, most;
+    const char *name; /* of the largest; of the program */
+} hpc_plan_left;
+hpc_plan_left hpc_plan_whole(const hpc_program *p, const hpc_parallel *q);
 /* HPC_E_SHAPE: a plan of another model; the message names the first size that differs. */
 int hpc_plan_check(const hpc_train_plan *plan, const hpc_model_config *c);
 /* Appends the plan as a JSON object; docs/json-training.md lists its keys. */

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "train/plan.h"
+
 typedef struct search {
     const hpc_plan_question *q;
     hpc_step_plan *plan;
@@ -17,6 +19,8 @@ static int simulate_rank(hpc_step_plan *r, hpc_plan_step *s, const hpc_plan_ques
     int coord[HPC_AXIS_N] = {0}, rc = HPC_OK;
     if (hpc_grid_size(&r->parallel.grid) > 1)
         TRY(hpc_step_shard(&s->io, s->serial, &s->parallel, coord));
+    if (s->offload > 0)
+        TRY(hpc_step_offload(&(hpc_offload_options){.bucket = s->offload}, &s->io, s->serial));
     TRY(hpc_simulate(&r->s, q->machine, s->serial, &s->io, &r->parallel.grid, coord,
                      r->accumulate));
     if (place) TRY(hpc_step_memory_of(&r->memory, s->serial, &s->io, q->model, q->device, 1));
@@ -29,12 +33,14 @@ static int simulate_stages(hpc_step_plan *r, const hpc_plan_step *s, const hpc_p
 {
     hpc_step_ranks *ranks = NULL;
     int rank, rc;
-    TRY(hpc_simulate_stages(&r->s, q->machine, s->serial, &s->io, &s->parallel, r->accumulate));
+    TRY(hpc_simulate_stages(&r->s, q->machine, s->serial, &s->io, &s->parallel, r->accumulate,
+                            s->offload));
     if (!place) goto out;
     ranks = hpc_alloc(1, sizeof *ranks);
     if (!ranks) TRY(HPC_E_NOMEM);
     TRY(hpc_step_ranks_init(ranks, s->serial, &s->io, &s->parallel, 32));
     ranks->microbatches = r->accumulate;
+    ranks->offload = s->offload;
     TRY(hpc_step_memory_most(&r->memory, &rank, ranks, q->model, q->device));
 out:
     if (ranks) hpc_step_ranks_release(ranks);

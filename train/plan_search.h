@@ -14,6 +14,7 @@ typedef struct hpc_plan_step {
     hpc_parallel parallel;
     hpc_program *serial;
     hpc_step io;
+    int64_t offload; /* elements of a bucket of state outside; 0: none */
 } hpc_plan_step;
 void hpc_plan_release(hpc_plan_step *s);
 

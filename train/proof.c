@@ -177,9 +177,10 @@ int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_ste
         const hpc_value_info *info = &p->value[v];
         if (info->kind != HPC_VALUE_STATE || info->base >= 0 || info->absent) continue;
         double bytes = (double)hpc_type_bytes(&info->type);
-        *(kind[v] == PARAMETER  ? &out->parameters
-          : kind[v] == GRADIENT ? &out->gradients
-                                : &out->optimizer) += bytes;
+        *(info->outside          ? &out->outside
+          : kind[v] == PARAMETER ? &out->parameters
+          : kind[v] == GRADIENT  ? &out->gradients
+                                 : &out->optimizer) += bytes;
     }
     for (int s = 0; s < HPC_SPACE_N; s++) {
         double n = s == HPC_SPACE_SLOT ? slots : 1;
@@ -189,6 +190,22 @@ int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_ste
 out:
     hpc_arena_free(a);
     hpc_free(kind);
+    return rc;
+}
+
+/* Memory of a rank's program, with state outside if r->offload is set. */
+static int measure(hpc_step_memory *out, const hpc_program *rank, const hpc_step *io,
+                   const hpc_step_ranks *r, const hpc_model_config *c, hpc_device *device,
+                   int slots)
+{
+    int rc;
+    if (r->offload == 0) return hpc_step_memory_of(out, rank, io, c, device, slots);
+    hpc_program *p = hpc_program_copy(rank);
+    if (!p) return HPC_E_NOMEM;
+    TRY(hpc_step_offload(&(hpc_offload_options){.bucket = r->offload}, io, p));
+    TRY(hpc_step_memory_of(out, p, io, c, device, slots));
+out:
+    hpc_program_free(p);
     return rc;
 }
 
@@ -214,12 +231,14 @@ static int most_of_stages(hpc_step_memory *out, int *rank, const hpc_step_ranks 
     int moved[HPC_STEP_SEGMENTS], n = 0, rc, coord[HPC_AXIS_N] = {0};
     int64_t microbatches = r->microbatches ? r->microbatches : r->io.stage.ranks;
     TRY(cut_stages(stage, &n, moved, r));
+    hpc_step io = r->io;
+    io.update = moved[r->io.update];
     for (int k = 0; k < n; k++) {
         hpc_step_memory m;
         hpc_plan_list l;
         TRY(hpc_plan_tasks(&l, &r->q->pipe, n, k, microbatches));
         hpc_free(l.task);
-        TRY(hpc_step_memory_of(&m, stage[k], &r->io, c, device, l.slots));
+        TRY(measure(&m, stage[k], &io, r, c, device, l.slots));
         if (k > 0 && m.all <= out->all) continue;
         *out = m;
         coord[HPC_AXIS_PIPE] = k;
@@ -241,7 +260,7 @@ int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *
         int before = 0;
         while (before < k && !alike(r->program[before], r->program[k])) before++;
         if (before < k) continue;
-        TRY(hpc_step_memory_of(&m, r->program[k], &r->io, c, device, 1));
+        TRY(measure(&m, r->program[k], &r->io, r, c, device, 1));
         if (k > 0 && m.all <= out->all) continue;
         *out = m;
         *rank = r->rank[k];

@@ -25,6 +25,7 @@ typedef struct hpc_step_ranks {
     const hpc_parallel *q; /* borrowed */
     int64_t
         microbatches; /* of a step, for the memory of a pipeline; 0: as many as ranks along it */
+    int64_t offload;  /* elements of a bucket of state outside, for the memory; 0: none */
 } hpc_step_ranks;
 /* serial, io: from hpc_step_emit, with the layouts of q. most: limit of programs, at least 32; 0:
  * HPC_STEP_RANKS. */
@@ -39,16 +40,17 @@ int hpc_step_prove_stages(hpc_proof *out, const hpc_step_ranks *r);
 int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
                    const hpc_parallel *q);
 
-/* Bytes of a rank by purpose; activations include workspace. `all` is what the executor allocates;
- * the others exclude the unused ends of arena blocks. */
+/* Bytes of a rank by purpose; activations include workspace, the optimizer's the buffers of an
+ * offload. `all` is what the executor allocates; the others exclude the unused ends of arena
+ * blocks. `outside` is optimizer state in the outside memory, and not part of `all`. */
 typedef struct hpc_step_memory {
-    double parameters, gradients, optimizer, activations, all;
+    double parameters, gradients, optimizer, activations, all, outside;
 } hpc_step_memory;
 /* Memory of a program, sharded or not, with `slots` microbatches in flight. device: its kernels'
  * workspace is counted; NULL: no workspace. */
 int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
                        const hpc_model_config *c, hpc_device *device, int slots);
-/* Memory of the rank of r that needs most. */
+/* Memory of the rank of r that needs most. HPC_E_ARG: nothing to offload. */
 int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
                          const hpc_model_config *c, hpc_device *device);
 

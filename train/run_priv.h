@@ -13,9 +13,10 @@ typedef struct trainer_copy {
     bool reading; /* a step must not write state before hpc_exec_snapshot_end */
 } trainer_copy;
 
-/* Offloaded state, in a mapped file. */
+/* Offloaded state, in a mapped file, or in pinned memory of a device that reads it. */
 typedef struct trainer_outside {
     void *data;
+    bool pinned;
     size_t bytes;
     hpc_lent *lent; /* [lent_n] */
     int64_t lent_n;

@@ -82,6 +82,16 @@ static hpc_cost expected_cost(double *share, const hpc_program *p, const hpc_ins
     return c;
 }
 
+static bool is_move(const hpc_op *op)
+{
+    return op == &hpc_op_fetch || op == &hpc_op_stow;
+}
+
+static double moved_bytes(const clocks *w, const hpc_insn *i)
+{
+    return is_move(i->op) ? (double)hpc_type_bytes(&w->p->value[i->operand[0]].type) : 0;
+}
+
 /* The longer of its operations and of its bytes. */
 static double seconds_of(const clocks *w, const hpc_insn *i)
 {
@@ -89,6 +99,7 @@ static double seconds_of(const clocks *w, const hpc_insn *i)
     int type = type_of(w->p, i);
     double rows;
     hpc_cost c = expected_cost(&rows, w->p, i);
+    if (is_move(i->op)) return moved_bytes(w, i) / m->outside + m->launch;
     double share = m->other, rate = m->rate[is_product(i->op) || is_attention(i->op) ? type : 1];
     if (is_product(i->op)) share = m->product[type];
     if (is_attention(i->op)) share = m->attention;
@@ -146,6 +157,7 @@ static void communicate(clocks *w, const hpc_insn *i, double times)
 {
     hpc_transfer part[HPC_TRANSFERS];
     int n = hpc_transfers_of(part, w->p, i);
+    if (i->op == &hpc_op_all_to_all) part[0].n /= w->link[part[0].axes].size; /* of each part */
     w->sends = fmax(fmax(w->now, w->sends), ready_at(w, i));
     w->now += w->m->launch;
     for (int k = 0; k < n; k++) w->sends += transfer(w, &part[k], times);
@@ -172,9 +184,14 @@ static void compute(clocks *w, const hpc_insn *i)
 /* ---- segments ----------------------------------------------------------------------------------
  */
 
-static int check_kind(const hpc_insn *i)
+static int check_kind(const clocks *w, const hpc_insn *i)
 {
     int k = i->op->comm;
+    if (is_move(i->op) && w->m->outside <= 0)
+        return hpc_fail(HPC_E_ARG,
+                        "the machine '%s' has no outside_bytes_per_s, the rate of its outside "
+                        "memory: add it, or simulate without offload",
+                        w->m->name);
     if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER ||
         k == HPC_REDUCE_SCATTER || k == HPC_ALL_TO_ALL)
         return HPC_OK;
@@ -192,7 +209,7 @@ static int run_segment(clocks *w, int s, double times)
     for (int64_t v = 0; v < w->p->value_n; v++) w->ready[v] = 0;
     for (int64_t k = 0; k < g->insn_n; k++) {
         const hpc_insn *i = &g->insn[k];
-        TRY(check_kind(i));
+        TRY(check_kind(w, i));
         hpc_cost c = expected_cost(&rows, w->p, i);
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
@@ -203,6 +220,8 @@ static int run_segment(clocks *w, int s, double times)
             communicate(w, i, times);
         else if (i->op->comm < 0)
             compute(w, i);
+        out->moved_bytes += moved_bytes(w, i) * times;
+        if (is_move(i->op)) out->moved_s += seconds_of(w, i) * times;
     }
     w->exposed += fmax(0, w->sends - w->now);
     w->now = fmax(w->now, w->sends);
@@ -290,7 +309,8 @@ static void keep_busiest(hpc_simulation *out, const hpc_simulation *one)
 }
 
 int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_program *serial,
-                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate)
+                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate,
+                        int64_t offload)
 {
     double forward[HPC_STAGES], backward[HPC_STAGES];
     hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, io->stage.ranks);
@@ -305,6 +325,8 @@ int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_pro
         if (!p) TRY(HPC_E_NOMEM);
         coord[HPC_AXIS_PIPE] = r;
         rc = hpc_step_shard(&own, p, q, coord);
+        if (rc >= 0 && offload > 0)
+            rc = hpc_step_offload(&(hpc_offload_options){.bucket = offload}, &own, p);
         if (rc >= 0) rc = hpc_simulate(&one, m, p, &own, &q->grid, coord, accumulate);
         if (rc >= 0) rc = add_stage(out, forward, backward, &own, &one);
         hpc_program_free(p);

@@ -33,7 +33,8 @@ typedef struct hpc_machine {
     double half;      /* shortest side at which a product reaches half its fraction */
     double bandwidth; /* memory bandwidth, bytes per second */
     double stream;
-    double launch; /* seconds of overhead per instruction */
+    double launch;  /* seconds of overhead per instruction */
+    double outside; /* bytes per second to and from the outside memory; 0: unknown */
     int level_n;
     hpc_machine_level level[HPC_MACHINE_LEVELS];
 } hpc_machine;
@@ -63,8 +64,9 @@ typedef struct hpc_simulation {
     double exposed_s;                  /* exposed communication */
     double least_s;                    /* the larger of the two: perfect overlap */
     double flops, bytes;               /* per step, from the op table, with the rows expected */
-    double message_s, bubble_s; /* of a pipeline: its longest message; most time without a task */
-    double rest_s;              /* of a pipeline: after the gradients */
+    double message_s, bubble_s;  /* of a pipeline: its longest message; most time without a task */
+    double rest_s;               /* of a pipeline: after the gradients */
+    double moved_s, moved_bytes; /* per step, to and from the outside memory; part of compute_s */
     double segment_s[HPC_SIMULATED_SEGMENTS], times[HPC_SIMULATED_SEGMENTS]; /* one run; runs */
     int64_t sent[HPC_AXES_N], messages[HPC_AXES_N]; /* per step, by set of axes */
 } hpc_simulation;
@@ -74,9 +76,11 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
                  const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
                  int64_t accumulate);
 /* A pipeline, from the program before hpc_step_shard: the makespan of its tasks and what follows.
- * Counts are of the rank that computes most. */
+ * Counts are of the rank that computes most. offload: elements of a bucket of state outside; 0:
+ * none. */
 int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_program *serial,
-                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate);
+                        const hpc_step *io, const hpc_parallel *q, int64_t accumulate,
+                        int64_t offload);
 int64_t hpc_simulation_sent(const hpc_simulation *s); /* sum over all axes */
 
 /* Activation elements that a rank sends in a block's four products, forward and backward, divided

@@ -107,8 +107,8 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
  * Data, depth and expert split the rows of a microbatch. Expert also splits experts, to which
  * tokens go and from which they return (hpc_exchange). Depth also splits matrices: they are
  * gathered for use, and their gradients are reduced and scattered. ZeRO's stage selects what data
- * splits: 1 optimizer state, 2 also gradients, 3 also parameters. A tensor is not split if the
- * ranks do not divide its first extent. */
+ * splits: 1 optimizer state, 2 also gradients, 3 also parameters. If the ranks do not divide
+ * the rows, they split the columns of a matrix; other tensors stay whole (hpc_plan_whole). */
 typedef struct hpc_parallel {
     hpc_grid_shape grid;
     int zero;        /* 0 to 3 */

@@ -225,9 +225,9 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
  * read in the layout value.settled. If state is partial on an axis and all ranks of that axis
  * hold the same addend, only the first of them adds it. */
 typedef struct hpc_shard_options {
-    /* Trainable state that these axes split in its first dimension is also kept gathered over
-     * them, as "whole.NAME", for forward and backward to read. Finer axes that split it must be
-     * in the set. */
+    /* Trainable state of which these axes split the rows, or a matrix's columns, is also kept
+     * gathered over them, as "whole.NAME", for forward and backward to read. Finer axes that split
+     * it must be in the set. */
     hpc_axes keep;
     int gather; /* out: the appended segment that gathers written state into those copies; -1: none
                  */

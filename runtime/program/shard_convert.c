@@ -1,10 +1,12 @@
 /*
- * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers or slices,
- * along any dimension. Collectives work along the first dimension; the parts of another dimension
- * are moved to the front before a collective and back after it.
+ * shard_convert.c: conversion of a value between layouts, axis by axis: sums, gathers, exchanges or
+ * slices, along any dimension. convert.c chooses the moves. Collectives work along the first
+ * dimension; the parts of another dimension are moved to the front before a collective and back
+ * after it.
  */
 #include <string.h>
 
+#include "runtime/program/convert.h"
 #include "runtime/program/shard_priv.h"
 
 int shard_extent(const sharder *w, int axis)
@@ -43,6 +45,7 @@ static hpc_value over(sharder *w, hpc_value x, int axis, const hpc_op *op)
     p->tags.queue = HPC_COMM;
     hpc_value y = op == &hpc_op_all_reduce   ? hpc_all_reduce(p, x, 1u << axis, HPC_COMM_SUM)
                   : op == &hpc_op_all_gather ? hpc_all_gather(p, x, 1u << axis, n)
+                  : op == &hpc_op_all_to_all ? hpc_all_to_all(p, x, 1u << axis)
                                              : hpc_reduce_scatter(p, x, 1u << axis, n);
     p->tags.queue = HPC_COMPUTE;
     return y;
@@ -94,47 +97,40 @@ static hpc_value cut(sharder *w, hpc_value x, int axis, int d)
     return hpc_view(p, x, t.rank, t.extent);
 }
 
-/* Of a dimension split on several axes one cannot be put together, or split, while another that
- * has the finer parts holds it. */
-static bool held_finer(const sharder *w, const hpc_type *t, int axis, int d, bool inner)
+/* From parts of dimension d to parts of dimension `to`: each rank sends every other the elements
+ * that both have. */
+static hpc_value exchange(sharder *w, hpc_value x, int axis, int d, int to)
 {
-    bool finer = false;
-    for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k % HPC_AXIS_N];
-        bool inside = k >= HPC_AXIS_N;
-        if (a == axis && inside == inner)
-            finer = true;
-        else if (finer && shard_extent(w, a) > 1 && t->layout[a] == hpc_layout_split(d, inside))
-            return true;
-    }
-    return false;
+    hpc_program *p = w->p;
+    hpc_type t = p->value[x].type;
+    int n = shard_extent(w, axis);
+    int64_t elements = 1;
+    for (int k = 0; k < t.rank; k++) elements *= t.extent[k];
+    x = to > 0 ? parts_first(p, x, to, n) : hpc_view(p, x, 2, (int64_t[]){n, elements / n});
+    x = over(w, x, axis, &hpc_op_all_to_all);
+    t.extent[d] *= n;
+    t.extent[to] /= n;
+    if (d == 0) return hpc_view(p, x, t.rank, t.extent);
+    int64_t rows = 1, cols = 1;
+    for (int k = 0; k < t.rank; k++) *(k < d ? &rows : &cols) *= t.extent[k];
+    x = hpc_view(p, x, 3, (int64_t[]){n, rows, cols / n});
+    return parts_last(p, x, d, &t);
 }
 
 static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
 {
-    hpc_program *p = w->p;
-    hpc_type t = p->value[v].type;
-    int8_t from = t.layout[axis];
-    int8_t split = from > 0 ? from : to;
-    int d = hpc_layout_dim(split), n = shard_extent(w, axis);
-    bool parts = d >= 0 && d < t.rank && !hpc_layout_own(split) &&
-                 !held_finer(w, &t, axis, d, hpc_layout_inner(split));
-    if (from == HPC_PARTIAL && to == HPC_REPLICATED)
-        *y = over(w, v, axis, &hpc_op_all_reduce);
-    else if (from == HPC_LOGARITHM && to == HPC_REPLICATED)
+    int8_t from = w->p->value[v].type.layout[axis];
+    int d = hpc_layout_dim(to), at = hpc_layout_dim(from);
+    hpc_assert(hpc_layout_can_move(&w->p->value[v].type, w->shape, (hpc_layout_move){axis, to}));
+    if (from == HPC_LOGARITHM)
         *y = join_logarithms(w, v, axis);
-    else if (from == HPC_PARTIAL && parts && t.extent[d] % n == 0)
-        *y = scatter_sum(w, v, axis, d);
-    else if (from > 0 && to == HPC_REPLICATED && parts)
-        *y = gather(w, v, axis, d);
-    else if (from == HPC_REPLICATED && to > 0 && parts && t.extent[d] % n == 0)
+    else if (from == HPC_PARTIAL)
+        *y = to > 0 ? scatter_sum(w, v, axis, d) : over(w, v, axis, &hpc_op_all_reduce);
+    else if (from > 0)
+        *y = to > 0 ? exchange(w, v, axis, at, d) : gather(w, v, axis, at);
+    else
         *y = cut(w, v, axis, d);
-    else {
-        char text[128];
-        return hpc_fail(HPC_E_UNSUPPORTED, "no conversion of %%%d, %s, to layout %d on axis %s", v,
-                        hpc_type_text(text, &t), to, hpc_axis_name((hpc_axis)axis));
-    }
-    return hpc_program_status(p);
+    return hpc_program_status(w->p);
 }
 
 /* ---- what is there already ------------------------------------------------------- */
@@ -181,7 +177,6 @@ static int convert_axis(sharder *w, hpc_value *v, int axis, int8_t to)
     hpc_program *p = w->p;
     int32_t version = p->value[hpc_value_root(p, *v)].version;
     int rc = HPC_OK;
-    if (p->value[*v].type.layout[axis] == to) return rc;
     hpc_value y = find(w, *v, axis, to, version);
     if (y == HPC_NONE) {
         TRY(emit(w, &y, *v, axis, to));
@@ -197,46 +192,30 @@ out:
 
 /* ---- all axes -------------------------------------------------------------------- */
 
-/* True if parts of dimension d change that are coarser than those at place k of the nesting. */
-static bool coarser_change(const sharder *w, const int8_t *is, const int8_t *want, int k, int d)
+static hpc_value known(void *user, hpc_value v, hpc_layout_move m)
 {
-    for (int c = 0; c < k; c++) {
-        int a = hpc_axis_nesting[c % HPC_AXIS_N];
-        int8_t split = hpc_layout_split(d, c >= HPC_AXIS_N);
-        if (shard_extent(w, a) > 1 && is[a] != want[a] && (is[a] == split || want[a] == split))
-            return true;
-    }
-    return false;
+    const sharder *w = user;
+    return find(w, v, m.axis, m.to, w->p->value[hpc_value_root(w->p, v)].version);
 }
 
-/* Gathers first, the finest (inner) parts before coarser ones, including parts that stay while
- * coarser ones change. Then splits, in the opposite order. Full sums come last, since less is left
- * to sum. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
 {
-    bool anew = w->p->tags.anew;
-    uint8_t queue = w->p->tags.queue;
-    int rc = HPC_OK;
-    w->p->tags.anew = false;
-    w->p->tags.queue = HPC_COMPUTE;
-    for (int k = 2 * HPC_AXIS_N - 1; k >= 0; k--) {
-        int a = hpc_axis_nesting[k % HPC_AXIS_N];
-        const int8_t *layout = w->p->value[*v].type.layout, is = layout[a];
-        if (shard_extent(w, a) == 1 || is <= 0 || hpc_layout_inner(is) != (k >= HPC_AXIS_N))
-            continue;
-        if (is != want[a] || coarser_change(w, layout, want, k, hpc_layout_dim(is)))
-            TRY(convert_axis(w, v, a, HPC_REPLICATED));
-    }
-    for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k % HPC_AXIS_N];
-        if (shard_extent(w, a) > 1 && want[a] > 0 && hpc_layout_inner(want[a]) == (k >= HPC_AXIS_N))
-            TRY(convert_axis(w, v, a, want[a]));
-    }
-    for (int a = 0; a < HPC_AXIS_N; a++)
-        if (shard_extent(w, a) > 1) TRY(convert_axis(w, v, a, want[a]));
+    hpc_program *p = w->p;
+    bool anew = p->tags.anew;
+    uint8_t queue = p->tags.queue;
+    hpc_layout_path path;
+    hpc_type t = p->value[*v].type;
+    int rc;
+    p->tags.anew = false;
+    p->tags.queue = HPC_COMPUTE;
+    TRY(hpc_layout_search(
+        &path,
+        &(hpc_layout_question){
+            .value = *v, .type = &t, .want = want, .shape = w->shape, .known = known, .user = w}));
+    for (int k = 0; k < path.n; k++) TRY(convert_axis(w, v, path.move[k].axis, path.move[k].to));
 out:
-    w->p->tags.anew = anew;
-    w->p->tags.queue = queue;
+    p->tags.anew = anew;
+    p->tags.queue = queue;
     return rc;
 }
 
@@ -254,9 +233,18 @@ int shard_gather_into(sharder *w, hpc_value whole, hpc_value x)
     hpc_assert(last >= 0);
     int rc = shard_convert(w, &x, want);
     if (rc < 0) return rc;
+    int d = hpc_layout_dim(p->value[x].type.layout[last]), n = shard_extent(w, last);
+    const hpc_type t = p->value[whole].type;
     hpc_value operand[2] = {whole, x};
-    p->tags.queue = HPC_COMM;
-    hpc_emit(p, &hpc_op_all_gather, operand,
-             &(hpc_comm_attr){.axes = 1u << last, .ranks = shard_extent(w, last)});
+    if (d == 0) {
+        p->tags.queue = HPC_COMM;
+        hpc_emit(p, &hpc_op_all_gather, operand, &(hpc_comm_attr){.axes = 1u << last, .ranks = n});
+        return hpc_program_status(p);
+    }
+    hpc_assert(t.rank == 2 && d == 1);
+    operand[1] = over(w, hpc_view(p, x, 3, (int64_t[]){1, t.extent[0], t.extent[1] / n}), last,
+                      &hpc_op_all_gather);
+    hpc_emit(p, &hpc_op_tile, operand,
+             &(hpc_tile_attr){.m = t.extent[0], .n = t.extent[1], .inverse = true});
     return hpc_program_status(p);
 }

@@ -54,7 +54,7 @@ def measure():
         "product_share": {"f64": share, "f32": share, "bf16": share},
         "attention_share": min(1, statistics.mean(attention) / peak),
         "other_share": min(1, statistics.mean(other) / peak), "product_half": 0,
-        "memory_bytes_per_s": limits["read_gbs"] * 1e9, "stream_share": 0.5, "launch_s": 1e-6,
+        "memory_bytes_per_s": limits["read_gbs"] * 1e9, "stream_share": 0.5, "launch_s": 1e-6, "outside_bytes_per_s": 3e9,
         "levels": [{"name": "memory", "bandwidth": least,
                     "latency": small * 1e-6 / 2}],
     }

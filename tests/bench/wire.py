@@ -94,21 +94,6 @@ def stage_of(torch, o, index, ranks):
     return nn.Sequential(*blocks)
 
 
-def wait_for_all(dist, schedules):
-    """1F1B of PyTorch 2.6 waits for the last of several messages alone, and over gloo never ends."""
-
-    class Messages:
-        def __init__(self, work):
-            self.work = work
-
-        def wait(self):
-            for w in self.work:
-                w.wait()
-
-    if hasattr(schedules, "_batch_p2p"):
-        schedules._batch_p2p = lambda ops, desc=None: Messages(dist.batch_isend_irecv(ops)) if ops else None
-
-
 def torch_rank(o):
     import torch
     import torch.distributed as dist
@@ -125,13 +110,16 @@ def torch_rank(o):
         return torch.nn.functional.cross_entropy(logits.reshape(-1, o.vocab), y.reshape(-1))
 
     if o.ranks > 1:
-        from torch.distributed.pipelining import PipelineStage, Schedule1F1B, schedules
+        from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
-        wait_for_all(dist, schedules)
-
-        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
         dist.init_process_group("gloo", init_method="file://" + o.store, rank=o.torch_rank, world_size=o.ranks)
-        schedule = Schedule1F1B(PipelineStage(module, o.torch_rank, o.ranks, torch.device("cpu")), o.microbatches, loss_fn=loss)
+        # With shapes given, stages exchange none; a gradient comes back only for what requires one.
+        hidden = torch.empty(o.rows, o.length, o.hidden, device="meta", requires_grad=True)
+        first = o.torch_rank == 0
+        stage = PipelineStage(module, o.torch_rank, o.ranks, torch.device("cpu"),
+                              input_args=(tokens[: o.rows].to("meta") if first else hidden,),
+                              output_args=(hidden if first else hidden.new_empty(o.rows, o.length, o.vocab),))
+        schedule = Schedule1F1B(stage, o.microbatches, loss_fn=loss)
     for _ in range(o.steps):
         start = time.perf_counter()
         if o.ranks == 1:
@@ -157,8 +145,8 @@ def theirs(o, rate, ranks):
     words = [o.python, os.path.abspath(__file__), *sys.argv[1:], "--ranks", str(ranks)]
     folder = tempfile.TemporaryDirectory()
     words += ["--store", os.path.join(folder.name, "store"), "--torch-rank"]
-    both = '"$@" 1 & "$@" 0 && wait $!' if ranks > 1 else '"$@" 0'
-    env = dict(os.environ, OMP_NUM_THREADS="1", TORCH_CPP_LOG_LEVEL="ERROR")
+    both = '"$@" 1 & other=$!; "$@" 0 || { kill $other; exit 1; }; wait $other' if ranks > 1 else '"$@" 0'
+    env = dict(os.environ, OMP_NUM_THREADS="1", TORCH_CPP_LOG_LEVEL="ERROR", GLOO_SOCKET_IFNAME="lo")
     done = subprocess.run(shaped(rate, ["sh", "-c", both, "sh", *words]), env=env, capture_output=True, text=True)
     folder.cleanup()
     if done.returncode:

@@ -192,6 +192,51 @@ static void a_pruned_plan_sends_what_is_left(void **state)
     assert_true(sent[0] - sent[1] == 1.5 * 2 * MATRICES / 2);
 }
 
+/* bf16: 12 bytes of an element of a master and its moments are outside, and move both ways in a
+ * step; 12 of an element of a bucket stay. Of two ranks along data (ZeRO) or pipe each has a part.
+ */
+static void an_offloaded_plan_counts_both_memories(void **state)
+{
+    static const char *const grid[] = {"", "--grid data=2 --zero 1 ",
+                                       "--grid pipe=2 --accumulate 2 "};
+    (void)state;
+    for (size_t k = 0; k < sizeof grid / sizeof *grid; k++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s", grid[k]);
+        double in = bytes_of(words, false), all = number("peak_bytes", 0);
+        assert_true(number("outside_bytes", 0) == 0);
+        strcat(words, "--offload-bucket 512");
+        double out = bytes_of(words, false), outside = number("outside_bytes", 0);
+        assert_true(outside > 0 && in - out == outside - 12 * 512);
+        assert_true(number("peak_bytes", 0) < all);
+        snprintf(words, sizeof words,
+                 "plan simulate --machine cpu-cluster " PRUNED "--json --offload-bucket 512 %s",
+                 grid[k]);
+        hpc_test_command(&o, words);
+        assert_int_equal(o.code, 0);
+        assert_true(number("outside_bytes", 0) == outside);
+        assert_true(k == 2 || number("moved_bytes", 0) == 2 * outside);
+        assert_true(number("moved_s", 0) >= number("moved_bytes", 0) / 3e9);
+    }
+}
+
+/* Three ranks divide neither a width of 64 nor a vocabulary of 1024, but the 96 columns of down: of
+ * a block four matrices and two norms stay whole, and of the others two norms and the table. */
+static void what_zero_leaves_whole_is_named(void **state)
+{
+    (void)state;
+    hpc_test_command(&o,
+                     "plan check " TINY "--grid data=3 --zero 1 --sequences 6 --layers 2 --json");
+    assert_int_equal(o.code, 0);
+    assert_true(number("tensors", 0) > 0);
+    hpc_test_says(o.out, "\"largest\":\"model.embed_tokens.weight\"");
+    hpc_test_command(&o, "plan check " TINY "--grid data=3 --zero 1 --sequences 6 --vocab 1026");
+    hpc_test_says(o.out, "which the ranks along data do not divide");
+    hpc_test_command(&o, "plan check " TINY "--grid data=2 --zero 1 --vocab 1025 --json");
+    assert_int_equal(o.code, 0);
+    assert_true(number("tensors", 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_plan_that_holds),
@@ -201,6 +246,8 @@ int main(void)
                                        cmocka_unit_test(grids_are_ranked),
                                        cmocka_unit_test(a_pruned_plan_keeps_what_is_left),
                                        cmocka_unit_test(a_pruned_plan_is_proven),
-                                       cmocka_unit_test(a_pruned_plan_sends_what_is_left)};
+                                       cmocka_unit_test(a_pruned_plan_sends_what_is_left),
+                                       cmocka_unit_test(an_offloaded_plan_counts_both_memories),
+                                       cmocka_unit_test(what_zero_leaves_whole_is_named)};
     return cmocka_run_group_tests_name("cmd/plan", tests, NULL, NULL);
 }

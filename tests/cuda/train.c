@@ -1,7 +1,8 @@
 /*
  * train.c: training runs on the shim: the algorithms of products are recorded and used again, a
- * lack of memory ends a run with a checkpoint from which it resumes to the same bits, and a lost
- * device ends it with an error and leaves its checkpoints unchanged.
+ * lack of memory ends a run with a checkpoint from which it resumes to the same bits, a lost device
+ * ends it with an error and leaves its checkpoints unchanged, and state in pinned memory has the
+ * same bits.
  */
 /* tsan: left out, it knows nothing of the stacks of the shim. */
 #include "tests/support/command.h"
@@ -148,6 +149,31 @@ static void a_lost_device_ends_a_run_and_keeps_its_checkpoints(void **state)
     hpc_buf_release(&record);
 }
 
+/* Moments and masters in pinned memory, also after a resume. */
+static void offloaded_state_keeps_the_bits(void **state)
+{
+    hpc_training_result in, out;
+    place p;
+    open_place(&p, state);
+    for (int half = 0; half < 2; half++) {
+        const char *run[2][2] = {{"in", "out"}, {"in-bf16", "out-bf16"}};
+        const char **name = run[half];
+        p.o.resume = false;
+        p.o.trainer.offload = (hpc_trainer_offload){.policy = HPC_OFFLOAD_NONE};
+        p.o.trainer.model.dtype = half ? HPC_BF16 : HPC_F32;
+        test_ok(train(&in, &p, name[0], "ascending"));
+        p.o.trainer.offload = (hpc_trainer_offload){.policy = HPC_OFFLOAD_OPTIMIZER, .bucket = 100};
+        p.stop_after = 2;
+        test_ok(train(&out, &p, name[1], "ascending"));
+        assert_int_equal(out.step, 2);
+        p.stop_after = 0;
+        p.o.resume = true;
+        test_ok(train(&out, &p, name[1], "ascending"));
+        assert_true(in.loss == out.loss);
+        assert_same_files(&p, name[0], name[1], "checkpoints/step-00000004.safetensors");
+    }
+}
+
 int main(void)
 {
 #define IN_FOLDER(test)                                                                            \
@@ -156,6 +182,7 @@ int main(void)
         IN_FOLDER(a_resumed_run_has_the_recorded_algorithms),
         IN_FOLDER(a_lack_of_memory_ends_a_run_with_its_checkpoint),
         IN_FOLDER(a_lost_device_ends_a_run_and_keeps_its_checkpoints),
+        IN_FOLDER(offloaded_state_keeps_the_bits),
     };
     return cmocka_run_group_tests_name("cuda/train", tests, NULL, NULL);
 }

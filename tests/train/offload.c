@@ -250,8 +250,10 @@ static void rejects_what_cannot_be_offloaded(void **state)
                "use; use adamw without adama, or offload=none");
     o.step.adama = false;
     o.device.backend = "mock:1";
-    test_fails(hpc_trainer_open(&t, &o, true), HPC_E_UNSUPPORTED,
-               "offload: device mock cannot read a mapped file; use device=cpu, or offload=none");
+    test_fails(
+        hpc_trainer_open(&t, &o, true), HPC_E_UNSUPPORTED,
+        "offload: device mock cannot read a mapped file or pinned memory; use device=cpu, or "
+        "offload=none");
 }
 
 int main(void)

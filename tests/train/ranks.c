@@ -177,6 +177,26 @@ static void memory_falls_by_stage(void **state)
     }
 }
 
+/* A table of 65 rows: two ranks split its columns. */
+static void columns_are_split_where_rows_do_not_divide(void **state)
+{
+    static const grid stages[] = {
+        {2, 1, 1, 1, 1, false}, {2, 1, 1, 1, 2, false}, {2, 1, 1, 1, 3, false}};
+    static const int kinds[] = {HPC_OPT_ADAMW, HPC_OPT_MUON, HPC_OPT_JORGE_MOMENTUM};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        job *j = start(*state, kinds[k], NULL);
+        j->o.model.vocab = 65;
+        on_grids(j, 0, stages, 3);
+    }
+    job *j = start(*state, HPC_OPT_ADAMW, NULL);
+    j->o.model.vocab = 65;
+    put_grid(j, &stages[0]);
+    j->steps = 1;
+    run_job(j);
+    assert_true(j->optimizer_bytes - 4 == 2 * 4 * (double)j->n / 2);
+    hpc_free(j);
+}
+
 /* Saved on one grid, loaded on another. */
 static void saved_here_loaded_there(void **state)
 {
@@ -359,6 +379,7 @@ int main(void)
                                        cmocka_unit_test(soap_in_blocks),
                                        cmocka_unit_test(adapters),
                                        cmocka_unit_test(memory_falls_by_stage),
+                                       cmocka_unit_test(columns_are_split_where_rows_do_not_divide),
                                        cmocka_unit_test(overlapping_changes_no_bit),
                                        cmocka_unit_test(stages_change_no_bit),
                                        cmocka_unit_test(a_grid_of_one_rank_changes_no_bit),

@@ -171,7 +171,7 @@ int copy_memory(void *self, int queue, void *dst, const void *src, size_t bytes,
                 char *why)
 {
     static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
-                                           cudaMemcpyDeviceToDevice};
+                                           cudaMemcpyDefault};
     CHECK(cudaMemcpyAsync(dst, src, bytes, kinds[way], stream_now((device *)self, queue)),
           "copying");
     return 0;

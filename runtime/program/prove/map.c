@@ -153,6 +153,12 @@ bool map_scatter(map *m, int axis, int64_t ranks)
     return true;
 }
 
+bool map_exchange(map *m, int axis, int64_t ranks)
+{
+    int64_t by = m->by[axis];
+    return map_scatter(m, axis, ranks) && push(m, 0, (factor){ranks, by});
+}
+
 /* ---- of a serial value, by a layout -------------------------------------------------------- */
 
 /* Digits of n elements of `whole` that are `stride` apart, before place `at` of out. */

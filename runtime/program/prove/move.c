@@ -173,6 +173,10 @@ static int communicate_axis(const prover *w, map *m, const hpc_insn *i, int a)
         TRY(want_parts(w, m, a, i->operand[1]));
         if (!map_gather(m, a, n)) return refuse("gathered");
         break;
+    case HPC_ALL_TO_ALL:
+        TRY(want_parts(w, m, a, i->operand[1]));
+        if (!map_exchange(m, a, n)) return refuse("exchanged");
+        break;
     default:
         TRY(want_partial(w, m, a, i->operand[1]));
         if (m->joins) return refuse("scattered while they are joined");
@@ -200,6 +204,13 @@ static int largest(const prover *w, map *m, const hpc_insn *i)
                     prove_value(text, w, i->operand[1]));
 }
 
+static int axes_of(const prover *w, const hpc_comm_attr *at)
+{
+    int n = 0;
+    for (int a = 0; a < HPC_AXIS_N; a++) n += at->axes >> a & 1 && prove_extent(w->w, a) > 1;
+    return n;
+}
+
 /* Ranks of several axes are ordered as in the world: data slowest, col fastest. A gather begins
  * with the fastest axis, so that the slowest becomes the outermost digit. A scatter splits from the
  * outside. */
@@ -208,13 +219,14 @@ int prove_communicate(const prover *w, map *m, const hpc_insn *i)
     static const uint8_t slowest_first[HPC_AXIS_N] = {
         HPC_AXIS_DATA, HPC_AXIS_EXPERT, HPC_AXIS_PIPE, HPC_AXIS_DEPTH, HPC_AXIS_ROW, HPC_AXIS_COL};
     const hpc_comm_attr *at = i->attr;
+    bool trades = i->op->comm == HPC_ALL_TO_ALL && axes_of(w, at) == 1;
     bool known = i->op->comm == HPC_ALL_REDUCE || i->op->comm == HPC_ALL_GATHER ||
-                 i->op->comm == HPC_REDUCE_SCATTER;
+                 i->op->comm == HPC_REDUCE_SCATTER || trades;
     if (i->op->comm == HPC_ALL_REDUCE && at->reduce == HPC_COMM_MAX) return largest(w, m, i);
     if (!known || at->reduce != HPC_COMM_SUM)
         return hpc_fail(HPC_E_UNSUPPORTED, "%s%s has no rule by which it could be proven",
                         i->op->sig.name, at->reduce == HPC_COMM_SUM ? "" : " of maxima");
-    int rc = i->op->comm == HPC_ALL_REDUCE ? HPC_OK : check_ranks(w, at);
+    int rc = i->op->comm == HPC_ALL_REDUCE || trades ? HPC_OK : check_ranks(w, at);
     bool gathers = i->op->comm == HPC_ALL_GATHER;
     for (int k = 0; k < HPC_AXIS_N && rc >= 0; k++) {
         int a = slowest_first[gathers ? HPC_AXIS_N - 1 - k : k];

@@ -36,9 +36,11 @@ bool map_rows(map *m, int64_t row, int64_t rows, int64_t row_n);
 int64_t map_at(const map *m, int64_t element); /* relative to the base */
 /* digits of radix b and c, of a * b * c * d elements, trade places; */
 bool map_trade(map *m, int64_t b, int64_t c, int64_t d);
-/* the parts of `ranks` along an axis, concatenated; one rank's part. */
+/* the parts of `ranks` along an axis, concatenated; one rank's part; every rank's share of that
+ * part, concatenated. */
 bool map_gather(map *m, int axis, int64_t ranks);
 bool map_scatter(map *m, int axis, int64_t ranks);
+bool map_exchange(map *m, int axis, int64_t ranks);
 /* What a rank holds of a serial value, of type `global` and map `whole`, by the layout of `local`.
  * Where extents do not cover it once, false, and *dim says along which (-1: the map cannot say). */
 bool map_place(map *out, int *dim, const map *whole, const hpc_type *global, const hpc_type *local,

@@ -47,6 +47,16 @@ static int check_segment(const hpc_exec *e, int s)
     return HPC_OK;
 }
 
+bool hpc_exec_lends(const hpc_device *d)
+{
+    return hpc_device_about(d).host_memory || hpc_device_backend(d)->host_alloc;
+}
+
+hpc_direction hpc_lent_way(const hpc_exec *e, hpc_value v, hpc_direction way)
+{
+    return e->lent && e->lent[v] && !e->host ? HPC_ON_DEVICE : way;
+}
+
 int hpc_lent_check(const hpc_exec *e)
 {
     for (hpc_value v = 0; v < e->p->value_n; v++) {
@@ -60,7 +70,7 @@ int hpc_lent_check(const hpc_exec *e)
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n)
 {
     int rc = HPC_OK;
-    if (!e->host)
+    if (!hpc_exec_lends(e->device))
         return hpc_fail(HPC_E_UNSUPPORTED, "backend %s does not read the host's memory",
                         hpc_device_about(e->device).backend);
     e->lent = hpc_arena_alloc(e->arena, (size_t)e->p->value_n + 1, sizeof *e->lent);

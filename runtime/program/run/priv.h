@@ -131,6 +131,8 @@ uint32_t hpc_exec_id(const hpc_exec *e, hpc_value v);
 /* The tensor of operand k: extents and type; data only if slot >= 0. */
 hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k);
 
+/* The direction of a copy to or from v, where memory of the device would have `way`. */
+hpc_direction hpc_lent_way(const hpc_exec *e, hpc_value v, hpc_direction way);
 /* lend.c: checks the lent memory and fills e->lent. */
 int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n);
 int hpc_lent_check(const hpc_exec *e); /* all state that is outside was lent */

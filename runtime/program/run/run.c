@@ -165,7 +165,7 @@ static int fetch(hpc_exec *e, int slot, hpc_value v, void *data, size_t at, size
         return hpc_fail(HPC_E_ARG, "%%%d (%s) is state of another stage", v, value_name(e, root));
     TRY(hpc_transfers_flush(e));
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, (uint8_t *)hpc_exec_data(e, slot, v) + at,
-                        bytes, HPC_TO_HOST));
+                        bytes, hpc_lent_way(e, v, HPC_TO_HOST)));
 out:
     return rc;
 }
@@ -207,7 +207,8 @@ int hpc_exec_snapshot_fetch(hpc_exec *e, hpc_value v, void *data, size_t bytes)
     TRY(check_value(e, 0, v, bytes));
     if (e->p->value[hpc_value_root(e->p, v)].kind != HPC_VALUE_STATE)
         TRY(hpc_fail(HPC_E_ARG, "%%%d is not state: later runs may write over it", v));
-    TRY(hpc_device_copy(e->device, HPC_COPY, data, hpc_exec_data(e, 0, v), bytes, HPC_TO_HOST));
+    TRY(hpc_device_copy(e->device, HPC_COPY, data, hpc_exec_data(e, 0, v), bytes,
+                        hpc_lent_way(e, v, HPC_TO_HOST)));
 out:
     return rc;
 }

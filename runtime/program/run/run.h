@@ -23,7 +23,8 @@ typedef struct hpc_exec hpc_exec;
  * and written only if `writable`. */
 typedef struct hpc_lent {
     hpc_value state;
-    const void *data; /* aligned to HPC_ALIGN; plain values to 32 */
+    const void *data; /* aligned to HPC_ALIGN; plain values to 32; of hpc_device_host_alloc unless
+                         the device has host_memory */
     size_t bytes;     /* must be hpc_type_bytes of its type */
     bool writable;    /* instructions and hpc_exec_write may write it */
 } hpc_lent;
@@ -34,11 +35,13 @@ typedef struct hpc_exec_options {
     bool dry;             /* select, place and count, but allocate no arenas: it cannot run */
     bool profile;         /* accumulate the time of each instruction */
     int64_t events;       /* capacity of the record of events: hpc_exec_events; 0: no record */
-    const hpc_lent *lent; /* [lent_n], read at opening; host-memory devices only */
+    const hpc_lent *lent; /* [lent_n], read at opening; where hpc_exec_lends */
     int64_t lent_n;
     int products; /* hpc_products */
 } hpc_exec_options;
 
+/* Can programs on d use state in memory of the caller? */
+bool hpc_exec_lends(const hpc_device *d);
 /* Borrows p, d and grid (NULL: serial) until it is closed; with a grid, the call is collective over
  * its world. Errors name the instruction: a missing kernel, an unsupported dtype, a collective over
  * an axis that the grid lacks. HPC_E_ARG: an instruction writes lent state; state that is

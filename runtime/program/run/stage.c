@@ -50,7 +50,8 @@ static void forget(stage *s, int64_t fence_n)
     memset(s->busy, 0, sizeof s->busy);
 }
 
-static int put(hpc_exec *e, stage *s, uint8_t *to, const uint8_t *data, size_t bytes)
+static int put(hpc_exec *e, stage *s, uint8_t *to, const uint8_t *data, size_t bytes,
+               hpc_direction way)
 {
     int rc = HPC_OK;
     forget(s, hpc_device_about(e->device).fence_n);
@@ -59,7 +60,7 @@ static int put(hpc_exec *e, stage *s, uint8_t *to, const uint8_t *data, size_t b
         n = s->piece_bytes - s->used < bytes ? s->piece_bytes - s->used : bytes;
         uint8_t *piece = (uint8_t *)s->memory + (size_t)s->piece * s->piece_bytes + s->used;
         memcpy(piece, data, n);
-        TRY(hpc_device_copy(e->device, s->queue, to, piece, n, HPC_TO_DEVICE));
+        TRY(hpc_device_copy(e->device, s->queue, to, piece, n, way));
         s->used += n;
     }
 out:
@@ -76,7 +77,7 @@ int hpc_stage_put(hpc_exec *e, hpc_value v, void *to, const void *data, size_t b
     if (!s->memory)
         TRY(hpc_device_host_alloc(&s->memory, e->device, STAGE_PIECES * s->piece_bytes));
     if (apart) TRY(hpc_queue_join(e, s->queue, HPC_COMPUTE));
-    TRY(put(e, s, to, data, bytes));
+    TRY(put(e, s, to, data, bytes, hpc_lent_way(e, v, HPC_TO_DEVICE)));
     if (b->wrote) TRY(b->wrote(e->device, s->queue, to, bytes, hpc_exec_id(e, v)));
     if (apart) TRY(hpc_queue_join(e, HPC_COMPUTE, s->queue));
 out:
