@@ -5,9 +5,13 @@
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
-static const char *name_of(const walk *w)
+typedef struct reader { /* a call, and what its function may read */
+    int32_t call, type; /* type: -1: any */
+} reader;
+
+static const char *name_of(const walk *w, const reader *r)
 {
-    return symbol_name(w->t, w->t->node[w->loop->hidden].symbol);
+    return symbol_name(w->t, w->t->node[r->call].symbol);
 }
 
 /* A variable of the program, or one that a pointer may lead to. */
@@ -19,45 +23,59 @@ static bool is_reachable(const walk *w, int32_t v)
 }
 
 /* True if a place may be one that a variable of the program leads to. */
-static bool may_be_read(walk *w, const place *p)
+static bool may_be_read(walk *w, const reader *r, const place *p)
 {
     const atom *a = &w->prover->atoms[p->base];
-    if (a->kind == ATOM_OBJECT && is_reachable(w, a->symbol)) return true;
-    const place any = {.base = atom_opaque(w->prover, w->loop->hidden), .type = -1};
+    if (r->type < 0 && a->kind == ATOM_OBJECT && is_reachable(w, a->symbol)) return true;
+    const place any = {.base = atom_opaque(w->prover, r->call), .type = r->type};
     return relate(w->loop->p, w->prover, p, &any) != RELATION_APART;
 }
 
-static void judge_variables(walk *w)
+static void judge_variables(walk *w, const reader *r)
 {
     for (int32_t k = 0; k < w->loop->slots_n; k++) {
         const slot *x = &w->loop->slots[k];
-        if (!x->inside && is_reachable(w, x->symbol))
-            answer_unknown(w->answer, "call", w->loop->hidden,
-                           "%s may read %s, which the loop assigns", name_of(w),
-                           symbol_name(w->t, x->symbol));
+        if (x->inside || !is_reachable(w, x->symbol)) continue;
+        const place mine = {.base = atom_object(w->prover, x->symbol),
+                            .type = bare_type(w->t, w->t->symbol[x->symbol].type)};
+        if (may_be_read(w, r, &mine))
+            answer_unknown(w->answer, "call", r->call, "%s may read %s, which the loop assigns",
+                           name_of(w, r), symbol_name(w->t, x->symbol));
     }
 }
 
-static void assume_unread(walk *w, const access *a)
+static void assume_unread(walk *w, const reader *r, const access *a)
 {
     hpc_buf of = {0}, text = {0};
     owner_text(&of, w, &a->place);
-    if (of.data && !of.failed) hpc_buf_printf(&text, "%s does not read %s", name_of(w), of.data);
+    if (of.data && !of.failed)
+        hpc_buf_printf(&text, "%s does not read %s", name_of(w, r), of.data);
     if (text.data && !text.failed)
         answer_assume_form(w->answer, &(premise){.text = text.data, .limited = true});
     hpc_buf_release(&of);
     hpc_buf_release(&text);
 }
 
-void hidden_judge(walk *w)
+static void judge_reader(walk *w, const reader *r)
 {
-    if (!w->loop->hidden) return;
-    judge_variables(w);
+    judge_variables(w, r);
     for (int64_t i = 0; i < w->loop->n; i++) {
         const access *a = &w->loop->item[i];
         if (!a->write || a->place.base < 0) continue; /* an unknown place has evidence of its own */
         prover_mark mark = prover_here(w->prover);
-        if (may_be_read(w, &a->place)) assume_unread(w, a);
+        if (may_be_read(w, r, &a->place)) assume_unread(w, r, a);
         prover_rewind(w->prover, mark);
     }
+}
+
+void hidden_judge(walk *w)
+{
+    const loop_facts *l = w->loop;
+    for (int32_t k = 0; k < l->hidden_n && k < HIDDEN_MOST; k++) {
+        const int32_t call = l->hidden[k];
+        judge_reader(w, &(reader){call, effect_of(l->p, w->t->node[call].symbol)->hidden_type});
+    }
+    if (l->hidden_n > HIDDEN_MOST)
+        answer_unknown(w->answer, "call", l->hidden[0],
+                       "more than %d functions may read what the loop writes", HIDDEN_MOST);
 }

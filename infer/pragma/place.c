@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "infer/pragma/container.h"
 #include "infer/pragma/inline.h"
 #include "infer/pragma/open.h"
 
@@ -154,6 +155,7 @@ bool place_of_call(place *out, walk *w, int32_t e)
     const hpc_tree_node *n = &t->node[e];
     int32_t callee = hpc_tree_child(t, e, 0), object = 0, index = 0;
     const char *name = n->symbol >= 0 ? symbol_name(w->t, n->symbol) : "";
+    if (container_end(out, w, e)) return true;
     if (n->flags & HPC_TREE_OPERATOR) {
         object = hpc_tree_child(t, e, 1);
         index = hpc_tree_child(t, e, 2);
