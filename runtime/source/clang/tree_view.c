@@ -193,9 +193,10 @@ static bool is_called(const walk *w, int32_t item, const char *name)
 
 bool walk_view_compared(walk *w, int32_t item)
 {
-    const int32_t outer = w->item[item].first, inner = outer ? walk_peel(w, w->item[outer].first) : 0;
+    const int32_t outer = w->item[item].first, below = outer ? w->item[outer].first : 0;
     uint8_t op = 0;
-    if (!inner || w->item[outer].next) return false;
+    if (w->u->is_c || !below || w->item[outer].next) return false;
+    const int32_t inner = walk_peel(w, below);
     if (w->item[outer].c.kind == CXCursor_UnaryOperator && is_called(w, inner, "operator=="))
         op = HPC_OP_NOT_EQUAL;
     const int k = op ? -1 : operator_of(clang_getCursorReferenced(w->item[outer].c));
