@@ -2,6 +2,8 @@
  * hidden.c: writes of a loop that a called function may read without an argument that leads there:
  * __attribute__((pure)) only promises that the function changes nothing.
  */
+#include <string.h>
+
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
@@ -44,28 +46,54 @@ static void judge_variables(walk *w, const reader *r)
     }
 }
 
-static void assume_unread(walk *w, const reader *r, const access *a)
+enum { UNREAD_MOST = 8 };
+typedef struct unread { /* what the loop writes and the function must not read */
+    const char *name[UNREAD_MOST];
+    int n; /* UNREAD_MOST + 1: more */
+} unread;
+
+static void add_unread(unread *x, walk *w, const access *a)
 {
-    hpc_buf of = {0}, text = {0};
+    hpc_buf of = {0};
     owner_text(&of, w, &a->place);
-    if (of.data && !of.failed)
-        hpc_buf_printf(&text, "%s does not read %s", name_of(w, r), of.data);
+    const char *name = of.data && !of.failed ? hpc_arena_text(w->loop->p->out, "%s", of.data) : "";
+    if (!name) answer_fail(w->answer, HPC_E_NOMEM);
+    hpc_buf_release(&of);
+    for (int k = 0; name && k < x->n && k < UNREAD_MOST; k++)
+        if (strcmp(x->name[k], name) == 0) return;
+    if (name && x->n < UNREAD_MOST) x->name[x->n] = name;
+    if (x->n <= UNREAD_MOST) x->n++;
+}
+
+/* "f does not read a, b and c" */
+static void assume_unread(walk *w, const reader *r, const unread *x)
+{
+    hpc_buf text = {0};
+    hpc_buf_printf(&text, "%s does not read ", name_of(w, r));
+    for (int k = 0; k < x->n; k++)
+        hpc_buf_printf(&text, "%s%s", k == 0 ? "" : k + 1 == x->n ? " and " : ", ", x->name[k]);
     if (text.data && !text.failed)
         answer_assume_form(w->answer, &(premise){.text = text.data, .limited = true});
-    hpc_buf_release(&of);
     hpc_buf_release(&text);
 }
 
 static void judge_reader(walk *w, const reader *r)
 {
+    unread x = {0};
     judge_variables(w, r);
     for (int64_t i = 0; i < w->loop->n; i++) {
         const access *a = &w->loop->item[i];
         if (!a->write || a->place.base < 0) continue; /* an unknown place has evidence of its own */
         prover_mark mark = prover_here(w->prover);
-        if (may_be_read(w, r, &a->place)) assume_unread(w, r, a);
+        const bool may = may_be_read(w, r, &a->place);
         prover_rewind(w->prover, mark);
+        if (may) add_unread(&x, w, a);
     }
+    if (x.n > UNREAD_MOST)
+        answer_unknown(w->answer, "call", r->call, "%s may read what the loop writes",
+                       name_of(w, r));
+    else if (x.n > 0)
+        assume_unread(w, r, &x);
 }
 
 void hidden_judge(walk *w)
