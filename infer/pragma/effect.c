@@ -37,6 +37,13 @@ static bool is_mutable_global(const hpc_tree *t, int32_t v)
     return true;
 }
 
+static bool is_reference_member(const hpc_tree *t, int32_t e)
+{
+    const int32_t v = t->node[e].symbol;
+    return t->node[e].kind == HPC_TREE_MEMBER && v >= 0 &&
+           kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE;
+}
+
 /* True if an lvalue dereferences a pointer or a reference, itself or in a part of its path. */
 static bool dereferences(const hpc_tree *t, int32_t e)
 {
@@ -45,7 +52,7 @@ static bool dereferences(const hpc_tree *t, int32_t e)
         int32_t c = hpc_tree_first(t, e);
         if (n->kind == HPC_TREE_NAME)
             return n->symbol >= 0 && kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_REFERENCE;
-        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c) {
+        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c && !is_reference_member(t, e)) {
             e = c;
             continue;
         }
@@ -119,7 +126,9 @@ static int level_of(const program *p, int32_t e, int left)
     if (n->kind == HPC_TREE_THIS) return 0;
     if (!c) return LEVELS_UNKNOWN;
     switch (n->kind) {
-    case HPC_TREE_MEMBER: return n->op == '>' ? level_of_value(p, c, left) + 1 : level_of(p, c, left);
+    case HPC_TREE_MEMBER:
+        return (n->op == '>' ? level_of_value(p, c, left) + 1 : level_of(p, c, left)) +
+               is_reference_member(t, e);
     case HPC_TREE_INDEX:
         if (kind_of(t, bare_type(t, t->node[c].type)) == HPC_TYPE_ARRAY) return level_of(p, c, left);
         return level_of_value(p, c, left) + 1;
@@ -173,6 +182,7 @@ static int reaches_object(const hpc_tree *t, int32_t e)
     for (;;) {
         const hpc_tree_node *n = &t->node[e];
         int32_t c = hpc_tree_first(t, e);
+        if (is_reference_member(t, e)) return 0;
         if (n->kind == HPC_TREE_MEMBER && c && t->node[c].kind == HPC_TREE_THIS) return 1;
         bool within =
             (n->kind == HPC_TREE_MEMBER && n->op == '.') ||

@@ -309,6 +309,7 @@ static void put_atom(spelling *x, int32_t i)
         put_data(x, type);
         break;
     case ATOM_LOAD:
+        x->failed |= kind_of(x->w->t, a->place->type) == HPC_TYPE_REFERENCE; /* an object's name */
         put_place(x, a->place);
         put_data(x, type);
         break;
