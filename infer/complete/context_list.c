@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "infer/complete/context_priv.h"
+#include "runtime/base/path.h"
 
 enum { CHAIN_MOST = 4096 }; /* files of one name that are looked at */
 
@@ -118,13 +119,6 @@ int32_t context_list_first(const context_list *l, uint32_t stem)
     return l->heads > 0 ? l->head[stem & (l->heads - 1)] : -1;
 }
 
-static bool ends_with(const char *path, const char *name)
-{
-    size_t n = strlen(path), tail = strlen(name);
-    return n >= tail && memcmp(path + n - tail, name, tail) == 0 &&
-           (n == tail || path[n - tail - 1] == '/');
-}
-
 const char *context_list_ending(const context_list *l, const char *name, const char *from)
 {
     const char *best = NULL;
@@ -133,7 +127,7 @@ const char *context_list_ending(const context_list *l, const char *name, const c
         name = strchr(name, '/') + 1;
     int32_t k = context_list_first(l, context_stem(name));
     for (; k >= 0 && met < CHAIN_MOST; k = l->next[k], met++) {
-        if (!ends_with(l->path[k], name)) continue;
+        if (!hpc_path_ends(l->path[k], name)) continue;
         int distance = context_distance(from, l->path[k]);
         if (best && distance >= nearest) continue;
         best = l->path[k];

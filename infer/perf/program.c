@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "infer/perf/change_priv.h"
+#include "runtime/base/path.h"
 
 /* ---- by path -------------------------------------------------------------------------------- */
 
@@ -103,13 +104,8 @@ static bool is_compiled_file(const char *path)
 /* Paths of a build are absolute; those of a repository begin at its root. */
 static bool is_built(const hpc_perf_program *p, const char *path)
 {
-    size_t n = strlen(path);
-    for (int64_t k = 0; k < p->built_n; k++) {
-        size_t all = strlen(p->built[k]);
-        if (all >= n && strcmp(p->built[k] + all - n, path) == 0 &&
-            (all == n || p->built[k][all - n - 1] == '/'))
-            return true;
-    }
+    for (int64_t k = 0; k < p->built_n; k++)
+        if (hpc_path_ends(p->built[k], path)) return true;
     return false;
 }
 

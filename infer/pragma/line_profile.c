@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/path.h"
+
 enum { FILE_MOST = 64 << 20 };
 
 /* "heat.c:31": the line; 0: the word is no place. Cuts the line off. */
@@ -52,22 +54,16 @@ out:
 
 int hpc_line_profile_read(hpc_line_profile *out, const char *path)
 {
-    hpc_buf b = {0};
-    int rc;
-    TRY(hpc_file_read(&b, path, FILE_MOST));
+    char **line;
+    int64_t n;
+    int rc = HPC_E_NOMEM;
     out->arena = hpc_arena_create(0);
-    char *text = out->arena ? hpc_arena_text(out->arena, "%s", b.data ? b.data : "") : NULL;
-    if (!text) TRY(HPC_E_NOMEM);
-    while (text) {
-        char *end = strchr(text, '\n');
-        if (end) *end = '\0';
-        TRY(read_line(out, text));
-        text = end ? end + 1 : NULL;
-    }
+    if (!out->arena) goto out;
+    TRY(hpc_path_lines(&line, &n, out->arena, path, FILE_MOST));
+    for (int64_t k = 0; k < n; k++) TRY(read_line(out, line[k]));
     if (out->n == 0)
         rc = hpc_fail(HPC_E_FORMAT, "%s: no line has a place FILE:LINE and a time", path);
 out:
-    hpc_buf_release(&b);
     return rc;
 }
 
@@ -78,22 +74,11 @@ void hpc_line_profile_release(hpc_line_profile *p)
     *p = (hpc_line_profile){0};
 }
 
-/* One path is the other one, or its end from a folder on. */
-static bool is_file(const char *a, const char *b)
-{
-    while (strncmp(a, "./", 2) == 0) a += 2;
-    while (strncmp(b, "./", 2) == 0) b += 2;
-    const size_t n = strlen(a), m = strlen(b);
-    const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
-    const size_t cut = n > m ? n - m : m - n;
-    return strcmp(longer + cut, shorter) == 0 && (cut == 0 || longer[cut - 1] == '/');
-}
-
 void hpc_line_profile_rate(const hpc_line_profile *p, hpc_pragma_loops *l, const char *path)
 {
     for (int64_t k = 0; k < p->n; k++) {
         const hpc_line_time *x = &p->item[k];
-        if (!is_file(x->file, path)) continue;
+        if (!hpc_path_meets(x->file, path)) continue;
         for (int64_t i = 0; i < l->n; i++)
             if (l->item[i].line <= x->line && x->line <= l->item[i].end_line)
                 l->item[i].share += x->time / p->total;

@@ -435,63 +435,29 @@ static int cuda_fence(hpc_device *d)
     return hpc_error_where("%s #%d", fault.at.segment, fault.at.insn);
 }
 
+/* What the card and the shim share. */
+#define SHARED_OPS                                                                                 \
+    .close = cuda_close, .alloc = cuda_alloc, .release = cuda_release, .fence = cuda_fence,        \
+    .copy = cuda_copy, .launch = cuda_launch, .record = cuda_record, .wait = cuda_wait,            \
+    .sync = cuda_sync, .elapsed = cuda_elapsed, .fill = cuda_fill, .host_alloc = cuda_host_alloc,  \
+    .host_release = cuda_host_release, .layout = cuda_layout, .prepare = cuda_prepare,             \
+    .products = cuda_products, .products_set = cuda_products_set, .available = cuda_available,     \
+    .capture = cuda_capture, .branch = cuda_branch, .captured = cuda_captured,                     \
+    .replay = cuda_replay, .discard = cuda_discard
+
 const hpc_backend hpc_backend_cuda = {
     .name = "cuda",
     .open = cuda_open,
-    .close = cuda_close,
-    .alloc = cuda_alloc,
-    .release = cuda_release,
-    .fence = cuda_fence,
-    .copy = cuda_copy,
-    .launch = cuda_launch,
-    .record = cuda_record,
-    .wait = cuda_wait,
-    .sync = cuda_sync,
-    .elapsed = cuda_elapsed,
-    .fill = cuda_fill,
-    .host_alloc = cuda_host_alloc,
-    .host_release = cuda_host_release,
-    .layout = cuda_layout,
-    .prepare = cuda_prepare,
-    .products = cuda_products,
-    .products_set = cuda_products_set,
     .stream = cuda_stream,
     .list = cuda_list,
     .check = cuda_check,
-    .available = cuda_available,
-    .capture = cuda_capture,
-    .branch = cuda_branch,
-    .captured = cuda_captured,
-    .replay = cuda_replay,
-    .discard = cuda_discard,
+    SHARED_OPS,
 };
 
 const hpc_backend hpc_backend_cuda_shim = {
     .name = "cuda-shim",
     .poisoned = true,
     .open = shim_open,
-    .close = cuda_close,
-    .alloc = cuda_alloc,
-    .release = cuda_release,
-    .fence = cuda_fence,
-    .copy = cuda_copy,
-    .launch = cuda_launch,
-    .record = cuda_record,
-    .wait = cuda_wait,
-    .sync = cuda_sync,
-    .elapsed = cuda_elapsed,
-    .fill = cuda_fill,
-    .host_alloc = cuda_host_alloc,
-    .host_release = cuda_host_release,
-    .layout = cuda_layout,
-    .prepare = cuda_prepare,
-    .products = cuda_products,
-    .products_set = cuda_products_set,
     .check = shim_check,
-    .available = cuda_available,
-    .capture = cuda_capture,
-    .branch = cuda_branch,
-    .captured = cuda_captured,
-    .replay = cuda_replay,
-    .discard = cuda_discard,
+    SHARED_OPS,
 };
