@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "infer/pragma/container.h"
 #include "infer/pragma/inline.h"
 #include "infer/pragma/open.h"
 
@@ -105,6 +106,16 @@ static const poly *assume_assertion(walk *w)
     return NULL;
 }
 
+static void note_hidden(walk *w, int32_t call)
+{
+    loop_facts *l = w->loop;
+    if (w->answer->muted) return;
+    for (int32_t k = 0; k < l->hidden_n && k < HIDDEN_MOST; k++)
+        if (w->t->node[l->hidden[k]].symbol == w->t->node[call].symbol) return;
+    if (l->hidden_n < HIDDEN_MOST) l->hidden[l->hidden_n] = call;
+    if (l->hidden_n <= HIDDEN_MOST) l->hidden_n++;
+}
+
 static const poly *call_of_file(walk *w, int32_t call)
 {
     int32_t v = w->t->node[call].symbol;
@@ -124,7 +135,7 @@ static const poly *call_of_file(walk *w, int32_t call)
     touch_object(w, call, f->object);
     for (int k = 0; k < f->globals_n; k++) read_whole(w, f->global[k], call);
     if (f->asserts) assume_assertion(w);
-    if (f->hidden && !w->answer->muted) w->loop->hidden = call;
+    if (f->hidden) note_hidden(w, call);
     if (f->kind == EFFECT_BAD)
         answer_unsafe(w->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
                       symbol_name(w->t, v), f->why, f->line);
@@ -152,11 +163,8 @@ static bool is_temporary(const hpc_tree *t, int32_t e)
 static const poly *call_method(walk *w, int32_t call, call_known is)
 {
     const hpc_tree *t = w->t;
-    const hpc_tree_node *n = &t->node[call];
-    int32_t callee = hpc_tree_first(t, call);
-    int32_t object =
-        n->flags & HPC_TREE_OPERATOR ? hpc_tree_child(t, call, 1) : hpc_tree_first(t, callee);
-    const char *name = symbol_name(w->t, n->symbol);
+    const int32_t object = object_of_call(t, call);
+    const char *name = symbol_name(t, t->node[call].symbol);
     place p;
     if (!object) return NULL;
     if (is == CALL_METHOD_CHANGE || is == CALL_METHOD_OWN) {
@@ -169,16 +177,12 @@ static const poly *call_method(walk *w, int32_t call, call_known is)
         touch_object(w, call, is == CALL_METHOD_OWN && !first ? ARG_READ : ARG_READ | ARG_WRITE);
         return NULL;
     }
-    if (is == CALL_METHOD_READ && container_of(t, t->node[object].type) != CONTAINER_NONE) {
-        bool arrow = !(n->flags & HPC_TREE_OPERATOR) && t->node[callee].op == '>';
-        if (arrow)
-            place_behind(&p, w, value_of(w, object), record_of(t, object));
-        else
-            place_of(&p, w, object);
-        if (p.base >= 0 && strcmp(name, "empty") != 0)
-            return poly_atom(w->prover, atom_size(w->prover, &p));
-        return NULL;
+    if (is == CALL_METHOD_READ && is_container_call(w, call)) {
+        const poly *size = container_size(w, call);
+        return strcmp(name, "empty") == 0 ? NULL : size;
     }
+    const poly *pointer = is == CALL_METHOD_PLACE ? container_pointer(w, call) : NULL;
+    if (pointer) return pointer;
     if (place_of_call(&p, w, call) && p.base >= 0) return load_from(w, &p, call);
     answer_unknown(w->answer, "call", call, "the result of %s is not analysed", name);
     return NULL;
@@ -235,6 +239,8 @@ static const poly *construct(walk *w, int32_t call)
     const hpc_tree *t = w->t;
     int32_t type = bare_type(t, t->node[call].type);
     const char *name = kind_of(t, type) == HPC_TYPE_RECORD ? t->name + t->type[type].name : "";
+    const poly *view = container_view(w, call);
+    if (view || is_view(t, type)) return view;
     for (int32_t c = hpc_tree_first(t, call); c; c = hpc_tree_next(t, c)) value_of(w, c);
     bool library = strncmp(name, "std::", 5) == 0;
     bool locks = strstr(name, "lock") != NULL || strstr(name, "stream") != NULL;

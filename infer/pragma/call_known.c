@@ -51,12 +51,15 @@ static const known c_names[] = {
 };
 static const known method_names[] = {
     {" size length empty capacity max_size ", CALL_METHOD_READ},
-    {" at front back data begin end cbegin cend rbegin rend operator[] c_str find count ",
+    {" at front back data begin end cbegin cend rbegin rend operator[] c_str find count subspan "
+     "first ",
      CALL_METHOD_PLACE},
     {" push_back emplace_back pop_back insert erase clear resize reserve assign append swap "
      "emplace push pop shrink_to_fit operator+= operator= ",
      CALL_METHOD_CHANGE},
 };
+/* Functions that call the method of their argument. */
+static const char method_calls[] = " size begin end cbegin cend data ";
 static const char std_values[] =
     " min max clamp abs sqrt sin cos tan exp log pow fabs floor ceil round fmin fmax hypot atan2 "
     "asin acos atan sinh cosh tanh fmod isnan isinf isfinite real imag norm move forward make_pair "
@@ -99,6 +102,8 @@ call_known call_known_of(const hpc_tree *t, int32_t symbol)
     }
     if (v->node >= 0 && t->node[v->node].kind == HPC_TREE_FUNCTION) return CALL_UNKNOWN;
     if (in_std && listed(std_values, name)) return CALL_VALUE;
+    if (in_std && listed(method_calls, name))
+        return find(method_names, sizeof method_names / sizeof *method_names, name);
     if (scope[0] != '\0' && !in_std) return CALL_UNKNOWN;
     call_known is = find(c_names, sizeof c_names / sizeof *c_names, name);
     if (is != CALL_UNKNOWN) return is;

@@ -37,6 +37,13 @@ static bool is_mutable_global(const hpc_tree *t, int32_t v)
     return true;
 }
 
+static bool is_reference_member(const hpc_tree *t, int32_t e)
+{
+    const int32_t v = t->node[e].symbol;
+    return t->node[e].kind == HPC_TREE_MEMBER && v >= 0 &&
+           kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE;
+}
+
 /* True if an lvalue dereferences a pointer or a reference, itself or in a part of its path. */
 static bool dereferences(const hpc_tree *t, int32_t e)
 {
@@ -45,7 +52,7 @@ static bool dereferences(const hpc_tree *t, int32_t e)
         int32_t c = hpc_tree_first(t, e);
         if (n->kind == HPC_TREE_NAME)
             return n->symbol >= 0 && kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_REFERENCE;
-        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c) {
+        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c && !is_reference_member(t, e)) {
             e = c;
             continue;
         }
@@ -72,6 +79,90 @@ static int32_t origin(const program *p, int32_t v)
     return -1;
 }
 
+/* ---- memory that an argument leads to by way of other pointers ---- */
+
+enum { LEVELS_MOST = 8, LEVELS_UNKNOWN = 64 };
+
+static int level_of(const program *p, int32_t e, int left);
+
+/* That of a pointer's value: one less than that of what it points to. */
+static int level_of_value(const program *p, int32_t e, int left)
+{
+    return level_of(p, e, left) - (kind_of(p->t, p->t->node[e].type) == HPC_TYPE_ARRAY);
+}
+
+static int level_of_name(const program *p, int32_t v, int left)
+{
+    const hpc_symbol *x = v < 0 ? NULL : &p->t->symbol[v];
+    if (!x) return LEVELS_UNKNOWN;
+    if (kind_of(p->t, x->type) == HPC_TYPE_REFERENCE) return 1;
+    const bool made = x->kind == HPC_SYMBOL_VARIABLE && kind_of(p->t, x->type) == HPC_TYPE_POINTER;
+    const int32_t first = made && x->node >= 0 ? hpc_tree_first(p->t, x->node) : 0;
+    return first ? level_of_value(p, first, left - 1) : 0;
+}
+
+/* v[i], v.begin() */
+static int level_of_call(const program *p, int32_t e, int left)
+{
+    const hpc_tree *t = p->t;
+    const int32_t object = object_of_call(t, e);
+    if (!object) return LEVELS_UNKNOWN;
+    const bool points = kind_of(t, t->node[e].type) == HPC_TYPE_POINTER;
+    if (is_view(t, t->node[object].type)) return level_of(p, object, left) + !points;
+    if (container_of(t, t->node[object].type) == CONTAINER_NONE) return LEVELS_UNKNOWN;
+    const int own = t->node[object].kind == HPC_TREE_NAME ? 0 : 1; /* of a member: as a pointer's */
+    return level_of(p, object, left) + own - points;
+}
+
+/* How many pointers and references are followed from the variable at the root of an lvalue. The
+ * elements of a container that is a variable are part of it. */
+static int level_of(const program *p, int32_t e, int left)
+{
+    const hpc_tree *t = p->t;
+    const hpc_tree_node *n = &t->node[e];
+    int32_t c = hpc_tree_first(t, e);
+    if (n->kind == HPC_TREE_NAME) return left > 0 ? level_of_name(p, n->symbol, left)
+                                                  : LEVELS_UNKNOWN;
+    if (n->kind == HPC_TREE_THIS) return 0;
+    if (!c) return LEVELS_UNKNOWN;
+    switch (n->kind) {
+    case HPC_TREE_MEMBER:
+        return (n->op == '>' ? level_of_value(p, c, left) + 1 : level_of(p, c, left)) +
+               is_reference_member(t, e);
+    case HPC_TREE_INDEX:
+        if (kind_of(t, bare_type(t, t->node[c].type)) == HPC_TYPE_ARRAY) return level_of(p, c, left);
+        return level_of_value(p, c, left) + 1;
+    case HPC_TREE_UNARY:
+        if (n->op == '&') return level_of(p, c, left) - 1;
+        return n->op == '*' ? level_of_value(p, c, left) + 1 : LEVELS_UNKNOWN;
+    case HPC_TREE_BINARY:
+        if (kind_of(t, t->node[c].type) == HPC_TYPE_INTEGER) c = hpc_tree_next(t, c);
+        return c ? level_of_value(p, c, left) : LEVELS_UNKNOWN;
+    case HPC_TREE_CAST:
+        while (hpc_tree_next(t, c)) c = hpc_tree_next(t, c);
+        return level_of_value(p, c, left);
+    case HPC_TREE_CALL: return level_of_call(p, e, left);
+    default: return LEVELS_UNKNOWN;
+    }
+}
+
+/* The argument is, or leads to, an object that holds a pointer, and that is followed as well: the
+ * caller does not see which memory that is. Fortran's components do not overlap other variables. */
+static bool is_deep(const program *p, int32_t parameter, int level)
+{
+    const uint8_t k = kind_of(p->t, p->t->symbol[parameter].type);
+    const int most = k == HPC_TYPE_POINTER || k == HPC_TYPE_REFERENCE || k == HPC_TYPE_ARRAY;
+    return p->language != HPC_LANGUAGE_FORTRAN && level > most;
+}
+
+static void reach_deep(effect *f, bool write, int32_t type, uint32_t line)
+{
+    if (write) worse(f, EFFECT_UNKNOWN, line, "writes to memory that its arguments lead to");
+    f->hidden_type = !f->hidden || f->hidden_type == type ? type : -1;
+    f->hidden = true;
+    worse(f, EFFECT_READS, line, "");
+}
+
 /* Through *p, p->x and p[0] nothing but what p points to is reached. */
 static bool reaches_one(const hpc_tree *t, int32_t e)
 {
@@ -91,6 +182,7 @@ static int reaches_object(const hpc_tree *t, int32_t e)
     for (;;) {
         const hpc_tree_node *n = &t->node[e];
         int32_t c = hpc_tree_first(t, e);
+        if (is_reference_member(t, e)) return 0;
         if (n->kind == HPC_TREE_MEMBER && c && t->node[c].kind == HPC_TREE_THIS) return 1;
         bool within =
             (n->kind == HPC_TREE_MEMBER && n->op == '.') ||
@@ -108,25 +200,13 @@ static void write_through(effect *f, int k, int32_t type)
     f->arg[k] |= ARG_WRITE;
 }
 
-static void touch(effect *f, const program *p, int32_t function, int32_t e, bool write)
+/* An access to memory that is reached through the pointers of an expression. */
+static void touch_through(effect *f, const program *p, int32_t function, int32_t e, int level,
+                          bool write)
 {
     const hpc_tree *t = p->t;
     uint32_t line = t->node[e].line;
-    int32_t root = root_of(t, e);
-    if (t->node[e].type >= 0 && (t->type[t->node[e].type].flags & HPC_TYPE_VOLATILE))
-        worse(f, EFFECT_BAD, line, "accesses a volatile object");
-    int mine = reaches_object(t, e);
-    if (mine > 0) {
-        f->object |= write ? ARG_WRITE : ARG_READ;
-        worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
-        return;
-    }
-    if (!dereferences(t, e)) {
-        if (write && root >= 0 && is_mutable_global(t, root))
-            worse(f, EFFECT_BAD, line, "changes a variable that outlives it");
-        return;
-    }
-    int32_t from = origin(p, root);
+    int32_t root = root_of(t, e), from = origin(p, root);
     int k = from < 0 ? -1 : argument_of(t, function, from);
     if (from >= 0 && k < 0 && kind_of(t, t->symbol[from].type) == HPC_TYPE_ARRAY) {
         if (write && is_mutable_global(t, from))
@@ -138,6 +218,7 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
               write ? "writes to unknown memory" : "reads from unknown memory");
         return;
     }
+    if (is_deep(p, from, level)) reach_deep(f, write, bare_type(t, t->node[e].type), line);
     bool one = from == root && reaches_one(t, e) && p->use[from].writes_n == 0;
     uint8_t before = f->arg[k];
     if (write)
@@ -147,6 +228,34 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
     if (before == 0 && one) f->arg[k] |= ARG_ONE;
     if (!one) f->arg[k] &= (uint8_t)~ARG_ONE;
     worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
+}
+
+static void touch(effect *f, const program *p, int32_t function, int32_t e, bool write)
+{
+    const hpc_tree *t = p->t;
+    uint32_t line = t->node[e].line;
+    if (t->node[e].type >= 0 && (t->type[t->node[e].type].flags & HPC_TYPE_VOLATILE))
+        worse(f, EFFECT_BAD, line, "accesses a volatile object");
+    int mine = reaches_object(t, e);
+    if (mine > 0) {
+        f->object |= write ? ARG_WRITE : ARG_READ;
+        worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
+    } else if (dereferences(t, e)) {
+        touch_through(f, p, function, e, level_of(p, e, LEVELS_MOST), write);
+    } else {
+        const int32_t root = root_of(t, e);
+        if (write && root >= 0 && is_mutable_global(t, root))
+            worse(f, EFFECT_BAD, line, "changes a variable that outlives it");
+    }
+}
+
+/* Reads elements of a view that an expression names. */
+static void read_view(effect *f, const program *p, int32_t function, int32_t e)
+{
+    if (!e || !is_view(p->t, p->t->node[e].type)) return;
+    touch_through(f, p, function, e, level_of_value(p, e, LEVELS_MOST) + 1, false);
+    const int k = argument_of(p->t, function, origin(p, root_of(p->t, e)));
+    if (k >= 0) f->arg[k] &= (uint8_t)~ARG_ONE;
 }
 
 /* What a call within does through the arguments that are handed on. */
@@ -159,6 +268,10 @@ static void pass_on(effect *f, const program *p, int32_t function, int32_t call,
         int32_t v = root_of(t, c), from = origin(p, v);
         int mine = from < 0 ? -1 : argument_of(t, function, from);
         bool write = g->arg[k] & ARG_WRITE;
+        bool bound = t->node[c].flags & HPC_TREE_BY_REFERENCE;
+        if (mine >= 0 && is_deep(p, from, bound ? level_of(p, c, LEVELS_MOST)
+                                                : level_of_value(p, c, LEVELS_MOST) + 1))
+            reach_deep(f, write, -1, t->node[call].line);
         if (mine >= 0) {
             if (write) write_through(f, mine, g->type[k]);
             f->arg[mine] = (uint8_t)((f->arg[mine] | g->arg[k]) & ~ARG_ONE);
@@ -177,8 +290,11 @@ static void look_at_known(effect *f, const program *p, int32_t function, int32_t
     for (int k = 0; k < EFFECT_ARGUMENTS; k++) g.type[k] = -1;
     switch (is) {
     case CALL_VALUE:
-    case CALL_METHOD_READ:
-    case CALL_METHOD_PLACE: return;
+    case CALL_METHOD_READ: return;
+    case CALL_METHOD_PLACE:
+        if (kind_of(p->t, p->t->node[call].type) != HPC_TYPE_POINTER)
+            read_view(f, p, function, object_of_call(p->t, call));
+        return;
     case CALL_READS: g.arg[0] = g.arg[1] = ARG_READ; break;
     case CALL_STORES: g.arg[1] = g.arg[2] = ARG_WRITE; break;
     case CALL_COPIES:
@@ -235,6 +351,7 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
     for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
     f->asserts |= g->asserts;
+    if (g->hidden) f->hidden_type = !f->hidden || f->hidden_type == g->hidden_type ? g->hidden_type : -1;
     f->hidden |= g->hidden;
     if (g->hidden) worse(f, EFFECT_READS, t->node[call].line, "");
     f->object |= g->object;
@@ -292,6 +409,7 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     switch (n->kind) {
     case HPC_TREE_ASSIGN: touch(f, p, function, c, true); break;
     case HPC_TREE_CALL: look_at_call(f, p, function, i); break;
+    case HPC_TREE_RANGE: read_view(f, p, function, hpc_tree_child(t, i, 1)); break;
     case HPC_TREE_CONSTRUCT:
         if (c) worse(f, EFFECT_UNKNOWN, n->line, "constructs an object of a class");
         break;
@@ -336,6 +454,7 @@ static void promise_pure(effect *f, const program *p, const hpc_symbol *v)
     for (int k = 0; k < EFFECT_ARGUMENTS; k++) f->arg[k] = ARG_READ;
     if (v->flags & HPC_SYMBOL_METHOD) f->object = ARG_READ;
     f->hidden = p->language != HPC_LANGUAGE_FORTRAN;
+    f->hidden_type = -1;
 }
 
 static void look_at_body(effect *f, const program *p, const hpc_symbol *v)

@@ -2,6 +2,7 @@
  * head.c: canonical loop form (OpenMP 5.2, 4.4.1): one integer or pointer variable with a first
  * value, a test and a step that the body does not change.
  */
+#include "infer/pragma/container.h"
 #include "infer/pragma/inline.h"
 #include "infer/pragma/open.h"
 
@@ -134,6 +135,9 @@ static bool calls_are_plain(walk *w, int32_t e)
         if (w->t->node[i].kind != HPC_TREE_CALL || is_open_call(w, i)) continue;
         call_known k = call_known_of(w->t, w->t->node[i].symbol);
         if (k == CALL_VALUE || k == CALL_METHOD_READ) continue;
+        if (k == CALL_METHOD_PLACE && is_container_call(w, i) &&
+            kind_of(w->t, w->t->node[i].type) == HPC_TYPE_POINTER)
+            continue;
         int32_t v = w->t->node[i].symbol;
         if (k == CALL_UNKNOWN && v >= 0 && effect_of(w->loop->p, v)->kind <= EFFECT_NONE) continue;
         if (k == CALL_UNKNOWN && inline_body(w->t, v) &&
@@ -349,10 +353,8 @@ static void read_range(loop_head *h, walk *w, int32_t loop)
         h->body = 0;
         return;
     }
-    int32_t type = t->node[h->over].type;
-    while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
-    if (type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].n > 0)
-        h->hi = poly_number(w->prover, t->type[type].n - 1);
+    const poly *length = container_length(w, h->over);
+    if (length) h->hi = poly_plus(w->prover, length, -1);
 }
 
 static void read_any(loop_head *out, walk *w, int32_t loop, bool inner)

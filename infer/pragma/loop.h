@@ -68,6 +68,7 @@ typedef struct loop_cost { /* of one iteration */
     const char *uneven_why;
 } loop_cost;
 
+enum { HIDDEN_MOST = 4 };
 typedef struct loop_facts {
     const program *p;
     int32_t node, function;
@@ -84,7 +85,8 @@ typedef struct loop_facts {
     store *stores;
     int64_t stores_n, stores_cap;
     loop_cost cost;
-    int32_t hidden; /* a call whose function may read memory by itself; 0: none */
+    int32_t hidden[HIDDEN_MOST]; /* calls, one for each function that may read memory by itself */
+    int32_t hidden_n;            /* HIDDEN_MOST + 1: more */
     int rc;         /* first allocation failure */
 } loop_facts;
 /* Finds the variables that the loop assigns, and its stores. Release is valid after a failure. */

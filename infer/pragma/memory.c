@@ -98,6 +98,7 @@ static bool section(hpc_buf *b, walk *w, const access *a)
         return true;
     }
     if (base->kind != ATOM_SYMBOL || p->n != 1) return false;
+    if (is_view(w->t, w->t->symbol[base->symbol].type)) return false;
     const poly *lo = poly_extreme(w->prover, p->step[0].index, false, a->facts),
                *hi = poly_extreme(w->prover, p->step[0].index, true, a->facts);
     int64_t least;

@@ -12,12 +12,20 @@ typedef struct origin {
     int32_t variable, field;
 } origin;
 
+/* A member that is not the method of a call. */
+static bool is_field(const hpc_tree *t, int32_t i)
+{
+    const int32_t v = t->node[i].symbol;
+    return t->node[i].kind == HPC_TREE_MEMBER &&
+           (v < 0 || t->symbol[v].kind != HPC_SYMBOL_FUNCTION);
+}
+
 /* The field next to the variable that an expression begins with: "a" of s->a->data + 1; -1. */
 static int32_t field_of(const hpc_tree *t, int32_t e)
 {
     int32_t field = -1;
     for (int32_t i = e; i < t->node[e].end; i++) { /* down the leftmost way */
-        if (t->node[i].kind == HPC_TREE_MEMBER) field = t->node[i].symbol;
+        if (is_field(t, i)) field = t->node[i].symbol;
         if (t->node[i].kind == HPC_TREE_NAME) break;
     }
     return field;
@@ -50,6 +58,7 @@ static origin made_of(const loop_facts *l, origin o)
         from = behind_casts(t, from);
         if (from && t->node[from].kind == HPC_TREE_OTHER) return (origin){-1, -1};
         int32_t root = from ? root_of(t, from) : -1;
+        if (from && root < 0 && is_view(t, x->type)) return (origin){-1, -1};
         if (root < 0 || u->writes_n > 1) return o;
         int32_t field = field_of(t, from);
         o = (origin){root, field >= 0 ? field : o.field};
@@ -94,7 +103,7 @@ static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
 static int32_t last_field_of(const hpc_tree *t, int32_t e)
 {
     for (int32_t i = e; i < t->node[e].end; i++) {
-        if (t->node[i].kind == HPC_TREE_MEMBER) return t->node[i].symbol;
+        if (is_field(t, i)) return t->node[i].symbol;
         if (t->node[i].kind == HPC_TREE_NAME) break;
     }
     return -1;

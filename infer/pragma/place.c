@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "infer/pragma/container.h"
 #include "infer/pragma/inline.h"
 #include "infer/pragma/open.h"
 
@@ -93,6 +94,16 @@ static bool place_of_name(place *out, walk *w, int32_t e)
     return true;
 }
 
+/* What a member leads to that is a reference: as a pointer in the object does. */
+static bool behind_reference(place *out, walk *w, const place *member, int32_t node)
+{
+    const int32_t type = w->t->node[node].type;
+    access_add(w, member, node, false, 0);
+    *out = (place){.base = atom_load(w->prover, member), .n = 1, .type = type};
+    out->step[0] = (place_step){.field = STEP_INDEX, .index = poly_number(w->prover, 0)};
+    return out->base >= 0 || nowhere(out, type);
+}
+
 static bool place_of_member(place *out, walk *w, int32_t e)
 {
     const hpc_tree_node *n = &w->t->node[e];
@@ -109,7 +120,12 @@ static bool place_of_member(place *out, walk *w, int32_t e)
     else
         place_of(out, w, c);
     out->type = n->type;
-    return out->base < 0 || add_step(out, n->symbol, NULL) || nowhere(out, n->type);
+    if (out->base < 0) return true;
+    if (!add_step(out, n->symbol, NULL)) return nowhere(out, n->type);
+    place member = *out;
+    member.type = w->t->symbol[n->symbol].type;
+    return kind_of(w->t, member.type) != HPC_TYPE_REFERENCE ||
+           behind_reference(out, w, &member, e);
 }
 
 static const poly *index_of(walk *w, int32_t e)
@@ -154,6 +170,7 @@ bool place_of_call(place *out, walk *w, int32_t e)
     const hpc_tree_node *n = &t->node[e];
     int32_t callee = hpc_tree_child(t, e, 0), object = 0, index = 0;
     const char *name = n->symbol >= 0 ? symbol_name(w->t, n->symbol) : "";
+    if (container_end(out, w, e)) return true;
     if (n->flags & HPC_TREE_OPERATOR) {
         object = hpc_tree_child(t, e, 1);
         index = hpc_tree_child(t, e, 2);

@@ -138,6 +138,12 @@ bool is_container_place(const place *p)
     return false;
 }
 
+/* Elements of a container, or all of one. */
+static bool holds_elements(const hpc_tree *t, const place *p)
+{
+    return is_container_place(p) || container_of(t, p->type) != CONTAINER_NONE;
+}
+
 bool is_open_base(const prover *pr, int32_t base)
 {
     const atom *a = &pr->atoms[base];
@@ -179,9 +185,9 @@ static relation relate_sources(const program *f, const prover *pr, const place *
             p_type >= 0 && q_type >= 0 && f->t->type[p_type].name == f->t->type[q_type].name;
         return both_hold && same_kind ? RELATION_EITHER : RELATION_MAYBE;
     }
-    if (is_container_place(p) != is_container_place(q))
+    if (holds_elements(f->t, p) != holds_elements(f->t, q))
     { /* a container's own memory, and a pointer */
-        const atom *other = is_container_place(p) ? b : a;
+        const atom *other = holds_elements(f->t, p) ? b : a;
         if (source_of(f, other) == SOURCE_LOCAL || source_of(f, other) == SOURCE_FRESH)
             return RELATION_APART;
         return RELATION_MAYBE;
@@ -214,7 +220,6 @@ relation relate(const program *f, const prover *pr, const place *p, const place 
     bool punned = through_union(f, p) || through_union(f, q);
     if (!punned && !is_compatible(f->t, p->type, q->type)) return RELATION_APART;
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
-    if (p->base == q->base)
-        return is_container_place(p) == is_container_place(q) ? RELATION_SAME : RELATION_APART;
+    if (p->base == q->base) return RELATION_SAME; /* a whole object has its container's elements */
     return relate_sources(f, pr, p, q);
 }

@@ -146,6 +146,11 @@ static void reduce(walk *w, const slot *x)
 {
     const char *name = symbol_name(w->t, x->symbol);
     int32_t type = w->t->symbol[x->symbol].type;
+    if (kind_of(w->t, type) == HPC_TYPE_POINTER) {
+        answer_unsafe(w->answer, "dependence", x->update_write,
+                      "%s is a pointer, which each iteration advances", name);
+        return;
+    }
     bool bits = x->update == '&' || x->update == '|' || x->update == '^';
     if (bits && kind_of(w->t, type) == HPC_TYPE_FLOAT) {
         answer_unknown(w->answer, "reduction", x->update_write, "%s is not an integer", name);
@@ -167,6 +172,10 @@ static void induct(walk *w, const slot *x)
         hpc_buf_text(&b.text, ":");
         spell_number(&b, x->stride);
     }
+    if (is_view(w->t, w->t->symbol[x->symbol].type))
+        answer_unknown(w->answer, "scalar", x->step_node,
+                       "%s is an iterator, which the clause linear does not take",
+                       symbol_name(w->t, x->symbol));
     if (b.text.failed)
         answer_fail(w->answer, b.text.failed);
     else if (b.failed || b.runs)

@@ -288,12 +288,31 @@ static void put_function(spelling *x, const atom *a)
     hpc_buf_text(&x->text, "))");
 }
 
+/* The pointer that a view holds. That of an iterator has no spelling. */
+static void put_data(spelling *x, int32_t type)
+{
+    static const char span[] = "std::span<", string[] = "std::basic_string_view<";
+    if (!is_view(x->w->t, type)) return;
+    const char *name = x->w->t->name + x->w->t->type[type].name;
+    x->failed |= strncmp(name, span, sizeof span - 1) != 0 &&
+                 strncmp(name, string, sizeof string - 1) != 0;
+    hpc_buf_text(&x->text, ".data()");
+}
+
 static void put_atom(spelling *x, int32_t i)
 {
     const atom *a = &x->w->prover->atoms[i];
+    const int32_t type = type_of_atom(x->w, a);
     switch (a->kind) {
-    case ATOM_SYMBOL: put_symbol(x, a->symbol); break;
-    case ATOM_LOAD: put_place(x, a->place); break;
+    case ATOM_SYMBOL:
+        put_symbol(x, a->symbol);
+        put_data(x, type);
+        break;
+    case ATOM_LOAD:
+        x->failed |= kind_of(x->w->t, a->place->type) == HPC_TYPE_REFERENCE; /* an object's name */
+        put_place(x, a->place);
+        put_data(x, type);
+        break;
     case ATOM_SIZE:
         put_place(x, a->place);
         hpc_buf_text(&x->text, ".size()");

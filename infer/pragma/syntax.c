@@ -67,10 +67,23 @@ container container_of(const hpc_tree *t, int32_t type)
     return CONTAINER_NONE;
 }
 
+bool is_view(const hpc_tree *t, int32_t type)
+{
+    type = bare_type(t, type);
+    return kind_of(t, type) == HPC_TYPE_POINTER && (t->type[type].flags & HPC_TYPE_VIEW);
+}
+
 int32_t record_of(const hpc_tree *t, int32_t e)
 {
     int32_t type = bare_type(t, t->node[e].type);
     return kind_of(t, type) == HPC_TYPE_POINTER ? t->type[type].to : type;
+}
+
+/* v.begin(), v.back(): a pointer to elements of a container or view, or an element. */
+static bool is_element_call(const hpc_tree *t, int32_t call)
+{
+    const int32_t object = object_of_call(t, call), type = object ? record_of(t, object) : -1;
+    return object && (is_view(t, t->node[object].type) || container_of(t, type) != CONTAINER_NONE);
 }
 
 int32_t root_of(const hpc_tree *t, int32_t e)
@@ -93,8 +106,11 @@ int32_t root_of(const hpc_tree *t, int32_t e)
             if (c && kind_of(t, t->node[c].type) == HPC_TYPE_INTEGER) c = hpc_tree_next(t, c);
             break;
         case HPC_TREE_CALL:
-            if (!(n->flags & HPC_TREE_OPERATOR) || !c) return -1;
-            c = hpc_tree_next(t, c);
+            if (!(n->flags & HPC_TREE_OPERATOR) && !is_element_call(t, e)) return -1;
+            c = object_of_call(t, e);
+            break;
+        case HPC_TREE_CONSTRUCT:
+            if (!is_view(t, n->type)) return -1;
             break;
         default: return -1;
         }
@@ -169,4 +185,13 @@ int32_t inline_arguments(const hpc_tree *t, int32_t call)
     int32_t v = t->node[call].symbol;
     bool method = v >= 0 && (t->symbol[v].flags & HPC_SYMBOL_METHOD);
     return hpc_tree_child(t, call, method && (t->node[call].flags & HPC_TREE_OPERATOR) ? 2 : 1);
+}
+
+int32_t object_of_call(const hpc_tree *t, int32_t call)
+{
+    const int32_t callee = hpc_tree_first(t, call), v = t->node[call].symbol;
+    if (!callee || t->node[call].kind != HPC_TREE_CALL) return 0;
+    if (t->node[call].flags & HPC_TREE_OPERATOR) return hpc_tree_next(t, callee);
+    if (t->node[callee].kind == HPC_TREE_MEMBER) return hpc_tree_first(t, callee);
+    return v >= 0 && strcmp(t->name + t->symbol[v].scope, "std") == 0 ? hpc_tree_next(t, callee) : 0;
 }

@@ -31,6 +31,7 @@ bool in_template(const hpc_tree *t, int32_t i);             /* in a function who
 bool is_open_counter(const hpc_tree *t, int32_t symbol);
 typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
+bool is_view(const hpc_tree *t, int32_t type); /* or a reference to one */
 
 /* The variable at the root of an lvalue, or -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
@@ -43,5 +44,7 @@ int32_t function_around(const hpc_tree *t, int32_t i); /* innermost function or 
  */
 int32_t inline_body(const hpc_tree *t, int32_t symbol);
 int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first argument; 0: none */
+/* The object of a call: of a method, of an operator, or x of std::begin(x); 0: it has none. */
+int32_t object_of_call(const hpc_tree *t, int32_t call);
 
 #endif

@@ -270,7 +270,8 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
         return refuse(m, a->node, "has an unknown address", node_text(w->loop->p, a->node));
     const atom base = w->prover->atoms[a->place.base];
     bool pointer = base.kind == ATOM_SYMBOL && !base.varies &&
-                   kind_of(w->t, w->t->symbol[base.symbol].type) == HPC_TYPE_POINTER;
+                   kind_of(w->t, w->t->symbol[base.symbol].type) == HPC_TYPE_POINTER &&
+                   !is_view(w->t, w->t->symbol[base.symbol].type);
     if (is_simple(w, &base) && !a->write) return true;
     if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(w->t, base.symbol))) return true;
     if (!pointer && !(base.kind == ATOM_OBJECT && is_variable(w, &base)))

@@ -76,9 +76,8 @@ static bool is_other_kind(const walk *w, int32_t a, int32_t b)
     return y != HPC_TYPE_UNKNOWN && x != y;
 }
 
-/* True if the loop may store to this place through the same variable. Stores through other
- * variables are checked like any pair of accesses. */
-static bool is_stored(const walk *w, const place *p)
+/* Stores through other variables are checked like any pair of accesses. */
+bool is_stored(const walk *w, const place *p)
 {
     int32_t root = place_root(w, p), field = last_field(p);
     for (int64_t i = 0; i < w->loop->stores_n; i++) {

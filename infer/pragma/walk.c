@@ -354,15 +354,19 @@ static void bind_range(walk *w, const loop_head *h, int32_t index)
     const hpc_tree *t = w->t;
     int32_t i = hpc_tree_first(t, h->node), v = t->node[i].symbol, k = slot_index(w->loop, v);
     place p;
-    place_of(&p, w, h->over);
     int32_t type = bare_type(t, t->node[h->over].type);
+    const poly *nth = poly_atom(w->prover, index);
+    if (is_view(t, type))
+        place_behind(&p, w, poly_sum(w->prover, value_of(w, h->over), nth), t->type[type].to);
+    else
+        place_of(&p, w, h->over);
     bool array = kind_of(t, type) == HPC_TYPE_ARRAY;
     container c = container_of(t, type);
     if (p.base >= 0 && !array && c != CONTAINER_NONE && p.n < PLACE_STEPS)
         p.step[p.n++] = (place_step){.field = STEP_CONTENT};
     if (p.base >= 0 && (array || c != CONTAINER_NONE) && p.n < PLACE_STEPS)
-        p.step[p.n++] = (place_step){.field = STEP_INDEX, .index = poly_atom(w->prover, index)};
-    else
+        p.step[p.n++] = (place_step){.field = STEP_INDEX, .index = nth};
+    else if (!is_view(t, type))
         p.base = -1;
     p.type = v >= 0 ? bare_type(t, t->symbol[v].type) : -1;
     if (k >= 0 && kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE)

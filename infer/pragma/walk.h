@@ -62,6 +62,8 @@ const poly *value_of(walk *w, int32_t e); /* evaluates an expression, with its a
 const poly *settled_value(walk *w, int32_t v);
 /* The value of an object's member that the loop does not change; NULL. */
 const poly *settled_member(walk *w, const place *p);
+/* True if the loop may store to a place through the same variable. */
+bool is_stored(const walk *w, const place *p);
 void access_add(walk *w, const place *p, int32_t node, bool write, uint8_t update);
 void access_everything(walk *w, int32_t node); /* an access to unknown memory */
 const poly *slot_read(walk *w, int32_t k, int32_t node);

@@ -230,7 +230,7 @@ static int put_base(site *s, int32_t node)
         const hpc_tree_type *to = type_of(s, type->to);
         for (int64_t k = 0; k < s->w->names_n; k++)
             if (s->w->name[k].type == type->to && strcmp(s->w->name[k].text, name) == 0) return 0;
-        if (!to || to->bytes <= 0 || (type->flags & HPC_TYPE_VOLATILE)) return 0;
+        if (!to || to->bytes <= 0 || (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_VIEW))) return 0;
         int k = note(s, name, strlen(name), type->to);
         return k < 0 ? k : hpc_buf_printf(&s->names, "HPC_WITNESS_POINTER(%d,%s);", k, name);
     }

@@ -71,9 +71,24 @@ static bool is_bare(const check_issues *s, const check_issue *i)
            begins(text, i->text_n, "use of undeclared identifier '");
 }
 
+/* A template that no namespace is said to lack. */
+static bool is_bare_template(const check_issues *s, const check_issue *i)
+{
+    const char *text = s->text.data + i->text_at;
+    return begins(text, i->text_n, "no template named '") &&
+           !memmem(text, i->text_n, "' in ", strlen("' in "));
+}
+
 /* ---- what stands around a name -------------------------------------------------------------- */
 
-enum { TYPE = 1 << 0, MACRO = 1 << 1, VALUE = 1 << 2, ODD = 1 << 3, TOLD_TYPE = 1 << 4 };
+enum {
+    TYPE = 1 << 0,
+    MACRO = 1 << 1,
+    VALUE = 1 << 2,
+    ODD = 1 << 3,
+    TOLD_TYPE = 1 << 4,
+    TOLD_TEMPLATE = 1 << 5
+};
 
 typedef struct view {
     const hpc_tokens *t;
@@ -223,7 +238,7 @@ static const char *name_stumbled_over(size_t *n, const check_version *v, const h
 
 /* Unknown names that have no declaration in the prelude yet, each with what its messages show. */
 static int collect(hpc_map *names, const check_version *v, const hpc_tokens *t,
-                   const hpc_map *known)
+                   const hpc_map *known, bool templates)
 {
     const check_issues *s = v->issues;
     int rc = HPC_OK;
@@ -231,11 +246,14 @@ static int collect(hpc_map *names, const check_version *v, const hpc_tokens *t,
         size_t n = 0;
         bool call;
         uint64_t told = 0;
-        const char *name = is_bare(s, &s->item[k]) ? check_unknown_name(&n, &call, s, &s->item[k])
-                                                   : name_stumbled_over(&n, v, t, &s->item[k]);
+        const bool template = templates && is_bare_template(s, &s->item[k]);
+        const char *name = template || is_bare(s, &s->item[k])
+                               ? check_unknown_name(&n, &call, s, &s->item[k])
+                               : name_stumbled_over(&n, v, t, &s->item[k]);
         if (!name || n == 0 || hpc_map_get(known, name, n, NULL)) continue;
         hpc_map_get(names, name, n, &told);
         if (s->text.data[s->item[k].text_at + 1] == 'n') told |= TOLD_TYPE; /* "unknown type" */
+        if (template) told |= TOLD_TEMPLATE;
         TRY(hpc_map_put(names, name, n, told));
     }
 out:
@@ -261,6 +279,7 @@ out:
 /* The kind of a name; 0 if it is ambiguous. */
 static uint64_t kind_of(uint64_t found)
 {
+    if (found & TOLD_TEMPLATE) return CHECK_NAME_TEMPLATE;
     if (found & TYPE) return CHECK_NAME_TYPE;
     if (found & MACRO) return CHECK_NAME_MACRO;
     return (found & VALUE) && !(found & (ODD | TOLD_TYPE)) ? CHECK_NAME_VALUE : 0;
@@ -274,6 +293,8 @@ static int declare(hpc_buf *prelude, hpc_map *known, const char *name, size_t n,
     TRY(hpc_map_put(known, name, n, kind));
     if (kind == CHECK_NAME_MACRO)
         TRY(hpc_buf_printf(prelude, "#define %.*s\n", (int)n, name));
+    else if (kind == CHECK_NAME_TEMPLATE)
+        TRY(hpc_buf_printf(prelude, "template <class...> using %.*s = %s;\n", (int)n, name, type));
     else
         TRY(hpc_buf_printf(prelude, "%s %s %.*s;\n", word, type, (int)n, name));
 out:
@@ -281,18 +302,19 @@ out:
 }
 
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
-                        const hpc_tokens *t, bool needed, const char *type)
+                        const hpc_tokens *t, bool needed, bool for_tree)
 {
+    const char *type = for_tree ? "__int128" : "int";
     int rc = HPC_OK, added = 0;
     hpc_map *names = hpc_map_create();
     if (!names) return HPC_E_NOMEM;
-    TRY(collect(names, v, t, known));
+    TRY(collect(names, v, t, known, for_tree));
     if (hpc_map_n(names) > 0) TRY(look_around(names, v, t));
     size_t n;
     uint64_t found;
     for (int64_t i = 0; i < hpc_map_n(names) && !needed; i++) {
         hpc_map_at(names, i, &n, &found);
-        needed = (found & (TYPE | MACRO)) != 0;
+        needed = (found & (TYPE | MACRO | TOLD_TEMPLATE)) != 0;
     }
     for (int64_t i = 0; i < hpc_map_n(names) && needed; i++) {
         const char *name = hpc_map_at(names, i, &n, &found);

@@ -120,14 +120,15 @@ bool check_is_missing_header(const check_issues *s, const check_issue *i);
 const char *check_unknown_name(size_t *n, bool *call, const check_issues *s, const check_issue *i);
 /* "RAJA_HOST_DEVICE": macros are written so, and few other names. */
 bool check_is_shouted(const char *name, size_t n);
-enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE };
+enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE, CHECK_NAME_TEMPLATE };
 /* Appends declarations of unknown names of `v` to `prelude`, and adds the names to `known`. A name
- * used as a type is declared as `type`; a name used as a value gets that type. Adjacent names that
- * can only be macros are defined. Unless `needed`, this happens only if a type or a macro is among
+ * used as a type is declared as __int128 for a tree, else as int; a name used as a value gets that
+ * type, and for a tree a template is an alias of it. Adjacent names that can only be macros are
+ * defined. Unless `needed`, this happens only if a type or a macro is among
  * the names, because the parser skips code that it does not understand after these. Returns how
  * many names were added, or a negative code. */
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
-                        const hpc_tokens *t, bool needed, const char *type);
+                        const hpc_tokens *t, bool needed, bool for_tree);
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */
 int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
 

@@ -40,7 +40,10 @@ enum {
     HPC_TYPE_UNSIGNED = 1 << 4,
     HPC_TYPE_UNION = 1 << 5,
     HPC_TYPE_CHARACTER = 1 << 6, /* char, signed char, unsigned char, std::byte: may alias all */
-    HPC_TYPE_LAMBDA = 1 << 7
+    HPC_TYPE_LAMBDA = 1 << 7, /* RECORD */
+    /* POINTER: an iterator of a contiguous container, a span or a string_view. Its operators appear
+     * as those of pointers. */
+    HPC_TYPE_VIEW = 1 << 7
 };
 typedef struct hpc_tree_type { /* canonical: typedefs are resolved */
     uint8_t kind;
@@ -48,7 +51,7 @@ typedef struct hpc_tree_type { /* canonical: typedefs are resolved */
     int32_t to;    /* POINTER, ARRAY, REFERENCE: the type referred to; else -1 */
     int64_t n;     /* ARRAY: elements */
     int64_t bytes; /* -1: unknown size */
-    uint32_t name; /* of a RECORD, qualified, with arguments: "std::vector<double, ...>" */
+    uint32_t name; /* of a RECORD or VIEW, qualified: "std::vector<double, ...>" */
 } hpc_tree_type;
 
 /* ---- symbols ------------------------------------------------------------------- */

@@ -124,7 +124,7 @@ static void print_type(hpc_buf *out, const hpc_tree *t, int32_t type)
         const hpc_tree_type *p = &t->type[type];
         print_flags(out, p);
         if (p->kind == HPC_TYPE_POINTER)
-            hpc_buf_text(out, "*");
+            hpc_buf_text(out, p->flags & HPC_TYPE_VIEW ? "view " : "*");
         else if (p->kind == HPC_TYPE_REFERENCE)
             hpc_buf_text(out, "&");
         else if (p->kind == HPC_TYPE_ARRAY && p->n >= 0)

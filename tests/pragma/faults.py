@@ -409,12 +409,15 @@ def main():
     p.add_argument("paths", nargs="+")
     p.add_argument("--hpccoder", default="build/release/hpccoder")
     p.add_argument("--out")
-    p.add_argument("--loops", type=int, default=200, help="that there must be at least")
+    p.add_argument("--loops", type=int,
+                   help="that there must be at least (default: 200 in folders, 0 in single files)")
     p.add_argument("--each", type=int, default=len(KINDS), help="copies of a loop at most")
     p.add_argument("--seconds", type=float, default=1e9, help="begin no file after so many")
     p.add_argument("--jobs", type=int, default=2)
     o = p.parse_args(argv)
     o.until = time.monotonic() + o.seconds
+    if o.loops is None:
+        o.loops = 200 if any(os.path.isdir(path) for path in o.paths) else 0
     o.out = o.out or tempfile.mkdtemp(prefix="faults.")
     files, folders = [], set()
     for path in o.paths:

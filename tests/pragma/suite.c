@@ -50,10 +50,11 @@ static void hold_against(counts *c, const char *file, const label *want, const h
         print_loop("clauses", file, want, l);
 }
 
-static void one_file(counts *c, hpc_checker *checker, const char *file)
+static void one_file(counts *c, hpc_checker *checker, const char *file,
+                     const hpc_check_flags *flags)
 {
     suite_file f;
-    suite_open(&f, checker, file);
+    suite_open_with(&f, checker, file, flags);
     for (int64_t i = 0; i < f.labels_n; i++) {
         const hpc_pragma_loop *l = NULL;
         for (int64_t k = 0; k < f.loops.n && !l; k++)
@@ -67,19 +68,30 @@ static void one_file(counts *c, hpc_checker *checker, const char *file)
     suite_close(&f);
 }
 
+static void one_folder(counts *c, hpc_checker *checker, const char *folder,
+                       const hpc_check_flags *flags)
+{
+    hpc_buf names = {0};
+    int64_t n;
+    OK(hpc_file_list(&names, &n, folder));
+    const char *name = names.data;
+    for (int64_t i = 0; i < n; i++, name += strlen(name) + 1)
+        if (hpc_language_of_path(name) != HPC_LANGUAGE_NONE) one_file(c, checker, name, flags);
+    hpc_buf_release(&names);
+}
+
 static void loops_with_known_truth(void **state)
 {
     (void)state;
     NEED_LIBRARY;
+    static const char *const list[] = {"-std=c++20", NULL};
     counts c = {0};
-    hpc_buf names = {0};
-    int64_t n;
+    hpc_check_flags flags = {0};
     hpc_checker *checker = open_checker(0);
-    OK(hpc_file_list(&names, &n, "tests/pragma/loops"));
-    const char *name = names.data;
-    for (int64_t i = 0; i < n; i++, name += strlen(name) + 1)
-        if (hpc_language_of_path(name) != HPC_LANGUAGE_NONE) one_file(&c, checker, name);
-    hpc_buf_release(&names);
+    OK(hpc_check_flags_given(&flags, list, NULL));
+    one_folder(&c, checker, "tests/pragma/loops", NULL);
+    one_folder(&c, checker, "tests/pragma/loops20", &flags);
+    hpc_check_flags_release(&flags);
     hpc_checker_close(checker);
     print_message("%lld carried loops are conditional on an assumption that they violate\n",
                   (long long)c.violated);

@@ -22,6 +22,7 @@ static void compile(const char *compiler, const hpc_buf *text, bool cpp, const c
                           "/dev/null",
                           "-x",
                           cpp ? "c++" : "c",
+                          cpp ? "-std=c++17" : "-std=gnu17",
                           "-",
                           NULL};
     hpc_proc_options o = HPC_PROC_DEFAULTS;

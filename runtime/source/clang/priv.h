@@ -100,6 +100,15 @@ void walk_add(walk_table *t, CXCursor c, int32_t value);
 void walk_tables_clear(walk *w);
 void walk_tables_release(walk *w);
 
+/* ---- iterators and views (tree_view.c) -------------------------------------------------- */
+/* The type of the elements that a class leads to; -1: it is no HPC_TYPE_VIEW. */
+int32_t walk_view_target(walk *w, CXType c, const char *name);
+/* Each makes a node for an item, or returns false: it is something else. An operator's call, with
+ * the item of its function; a comparison that the compiler made of "==" or "<=>"; a copy. */
+bool walk_view_operator(walk *w, int32_t item, int32_t function);
+bool walk_view_compared(walk *w, int32_t item);
+bool walk_view_copied(walk *w, int32_t item);
+
 /* ---- symbols (tree_symbol.c) --------------------------------------------------------------- */
 /* Of a declaration; -1 for other cursors. */
 int32_t walk_symbol(walk *w, CXCursor declaration);

@@ -330,6 +330,7 @@ static bool is_launch(walk *w, int32_t function)
 
 static void construct(walk *w, int32_t item, CXCursor function)
 {
+    if (walk_view_copied(w, item)) return;
     const int32_t symbol = clang_isDeclaration(function.kind) ? walk_symbol(w, function) : -1;
     const int32_t node = with_all(w, item, HPC_TREE_CONSTRUCT);
     w->node[node].symbol = symbol;
@@ -350,6 +351,7 @@ static void call(walk *w, int32_t item)
     const bool is_function = walk_is_function(function.kind);
     const int32_t symbol = is_function ? walk_symbol(w, function) : -1;
     const int32_t among = operator_in(w, item, function), node = (int32_t)w->n;
+    if (among && walk_view_operator(w, item, among)) return;
     if (among)
         operator_call(w, item, among);
     else
@@ -448,6 +450,9 @@ void walk_expression(walk *w, int32_t item)
     case CXCursor_CXXDeleteExpr: with_all(w, item, HPC_TREE_DELETE); break;
     case CXCursor_CXXThrowExpr: with_all(w, item, HPC_TREE_THROW); break;
     case CXCursor_LambdaExpr: lambda(w, item); break;
+    case CXCursor_UnexposedExpr:
+        if (!walk_view_compared(w, item)) other(w, item);
+        break;
     default: other(w, item); break;
     }
 }

@@ -164,6 +164,11 @@ static void set_record(walk *w, hpc_tree_type *t, CXType c)
     for (size_t k = 0; text && k < sizeof words / sizeof *words; k++)
         if (strncmp(text, words[k], strlen(words[k])) == 0) text += strlen(words[k]);
     if (text && strncmp(text, "(lambda", 7) == 0) t->flags |= HPC_TYPE_LAMBDA;
+    t->to = text ? walk_view_target(w, c, text) : -1;
+    if (t->to >= 0) {
+        t->kind = HPC_TYPE_POINTER;
+        t->flags |= HPC_TYPE_VIEW;
+    }
     if (text && !strstr(text, "(unnamed") && !strstr(text, "(anonymous") && text[0] != '(')
         t->name = walk_name(w, text, strlen(text));
     clang_disposeString(s);

@@ -402,3 +402,47 @@ void over_halves(double *p, int n)
         high[i] = low[i] * 0.5;
     }
 }
+
+// ---- members that are references ----
+
+struct bound_number {
+    double &number;
+    void set(double x)
+    {
+        double t = 2 * x;
+        number = t;
+    }
+};
+
+void reads_bound(double *x, int n)
+{
+    bound_number b{x[0]};
+    // loop reads_bound: carried +2 +2 the member is x[0] ; violates(b, x)
+    for (int i = 0; i < n; i++) {
+        x[i] = b.number + 1;
+    }
+}
+
+void writes_bound(bound_number *b, const double *__restrict x, int n)
+{
+    // loop writes_bound: carried +2 +2 members may be one number ; violates(b)
+    for (int i = 0; i < n; i++) {
+        b[i].number = x[i];
+    }
+}
+
+void sets_bound(bound_number *b, const double *__restrict x, int n)
+{
+    // loop sets_bound: carried +2 +2 members may be one number ; violates(b)
+    for (int i = 0; i < n; i++) {
+        b[i].set(x[i]);
+    }
+}
+
+void scales_by_bound(const bound_number &b, double *y, int n)
+{
+    // loop scales_by_bound: if distinct(b, y)
+    for (int i = 0; i < n; i++) {
+        y[i] *= b.number;
+    }
+}
