@@ -221,7 +221,8 @@ bool is_live(const loop_facts *l, int32_t symbol)
     const hpc_tree *t = l->p->t;
     const hpc_symbol *v = &t->symbol[symbol];
     if (!(v->flags & HPC_SYMBOL_LOCAL) || (v->flags & HPC_SYMBOL_STATIC)) return true;
-    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || l->p->use[symbol].addressed) return true;
+    const symbol_use *u = &l->p->use[symbol];
+    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || u->addressed || u->bound) return true;
     if (is_read_by_lambda(l, symbol) || is_read_after_goto(l, symbol)) return true;
     const region rest = after(t, l->node, returns_at(t, l->node));
     if (rest.to && !may_leave(t, &rest, rest.to)) return first_use(t, symbol, &rest) > 0;

@@ -110,6 +110,24 @@ static void against_memory(walk *w, const slot *x)
     }
 }
 
+/* Another variable that an object refers to may be this one: a member that is a reference, or a
+ * call, uses the shared variable and not the copy of a thread. */
+static void against_references(walk *w, const slot *x)
+{
+    const hpc_tree *t = w->t;
+    if (!w->loop->p->use[x->symbol].bound) return;
+    for (int32_t i = w->loop->node; i < t->node[w->loop->node].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        const bool member = n->kind == HPC_TREE_MEMBER && n->symbol >= 0 &&
+                            kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_REFERENCE;
+        const bool call = n->kind == HPC_TREE_CALL && call_known_at(t, i) == CALL_UNKNOWN;
+        if (!member && !call) continue;
+        answer_unknown(w->answer, "alias", i, "%s may use a reference to %s",
+                       node_text(w->loop->p, i), symbol_name(t, x->symbol));
+        return;
+    }
+}
+
 static bool is_static_member(const walk *w, int32_t symbol)
 {
     const hpc_symbol *v = &w->t->symbol[symbol];
@@ -163,6 +181,7 @@ static void judge(walk *w, const slot *x)
         answer_unknown(w->answer, "scalar", w->loop->node, "the address of %s is taken", name);
     }
     against_memory(w, x);
+    against_references(w, x);
 }
 
 void scalars_judge(walk *w)
