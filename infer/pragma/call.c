@@ -14,6 +14,23 @@ static const char *name_of_call(const walk *w, int32_t call)
     return v >= 0 ? symbol_name(w->t, v) : node_text(w->loop->p, hpc_tree_first(w->t, call));
 }
 
+/* The function may assign the variable or element that is bound to its parameter, or leave it. */
+static void write_reference(walk *w, int32_t arg)
+{
+    const hpc_tree_node *n = &w->t->node[arg];
+    const int32_t k = n->kind == HPC_TREE_NAME ? slot_index(w->loop, n->symbol) : -1;
+    place p;
+    if (k >= 0 && !w->now[k].refers) {
+        slot_read(w, k, arg);
+        slot_write(w, k, arg, NULL);
+        return;
+    }
+    place_of(&p, w, arg);
+    if (p.base < 0) access_everything(w, arg);
+    access_add(w, &p, arg, false, 0);
+    access_add(w, &p, arg, true, 0);
+}
+
 /* Records a read or write of the object that an argument points to; `one`: of one element only. */
 static void access_pointee(walk *w, int32_t arg, const poly *v, bool write, bool one)
 {
@@ -29,7 +46,8 @@ static void access_pointee(walk *w, int32_t arg, const poly *v, bool write, bool
         if (!one && p.base >= 0 && p.n > 0 && p.step[p.n - 1].field == STEP_INDEX)
             p.step[p.n - 1].index = NULL;
     } else {
-        return; /* a number */
+        if (write) write_reference(w, arg);
+        return;
     }
     if (p.base < 0 && write) access_everything(w, arg);
     access_add(w, &p, arg, write, 0);

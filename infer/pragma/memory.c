@@ -126,7 +126,8 @@ static bool reduce_array(walk *w, const access *a)
     for (int64_t i = 0; i < w->loop->n && ok; i++) { /* all updates have one section */
         hpc_buf other = {0};
         if (w->loop->item[i].place.base == a->place.base)
-            ok = section(&other, w, &w->loop->item[i]) && strcmp(other.data, b.data) == 0;
+            ok = clause_reaches(w, &w->loop->item[i]) && section(&other, w, &w->loop->item[i]) &&
+                 strcmp(other.data, b.data) == 0;
         hpc_buf_release(&other);
     }
     if (ok && !b.failed) {
@@ -208,6 +209,14 @@ static bool is_bits(const walk *w, const access *a)
            container_of(w->t, w->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
 
+/* True if place p has place q as a part of it. */
+static bool has_part(const place *p, const place *q)
+{
+    place head = *q;
+    head.n = p->n;
+    return p->n < q->n && place_equal(p, &head);
+}
+
 /* Each iteration writes it before it reads it, so the value of the last iteration remains. */
 static bool keeps_last(walk *w, const access *a)
 {
@@ -216,8 +225,10 @@ static bool keeps_last(walk *w, const access *a)
     if (!name) return false;
     for (int64_t i = 0; i < w->loop->n; i++) {
         const access *r = &w->loop->item[i];
+        if (has_part(&r->place, &a->place)) return false; /* a called function may use it */
         if (!place_equal(&r->place, &a->place)) continue;
         bool covered = r->write;
+        if (!clause_reaches(w, r)) return false;
         always |= r->write && r->depth == 0 && !r->update && is_outer(w->loop, r);
         for (int64_t k = 0; k < w->loop->n && !covered; k++)
             covered = w->loop->item[k].write && place_equal(&w->loop->item[k].place, &a->place) &&

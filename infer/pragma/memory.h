@@ -17,6 +17,11 @@ void memory_judge(walk *w);
  * read what the loop writes, or adds evidence why that cannot be assumed. */
 void hidden_judge(walk *w);
 
+/* ---- reach.c ---- */
+/* True if a clause for the variable or member of an access applies to it: the loop names it there,
+ * and not in a function that it calls. */
+bool clause_reaches(const walk *w, const access *a);
+
 /* ---- depend.c ---- */
 /* Dependence test of one access with another one in a different iteration. SURE: *apart is
  * the number of iterations between them; else it is 0. May add assumptions about sorted arrays. */

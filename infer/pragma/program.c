@@ -54,6 +54,63 @@ static bool is_reference(const hpc_tree *t, int32_t type)
     return type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE;
 }
 
+static bool has_references(hpc_language l)
+{
+    return l != HPC_LANGUAGE_C && l != HPC_LANGUAGE_FORTRAN;
+}
+
+/* True if objects of a record type may hold references: one of its fields is a reference. */
+static bool has_reference(const hpc_tree *t, int32_t type)
+{
+    if (type < 0 || t->type[type].kind != HPC_TYPE_RECORD)
+        return type < 0 || t->type[type].kind == HPC_TYPE_UNKNOWN;
+    const char *name = t->name + t->type[type].name;
+    for (int64_t v = 0; v < t->symbols_n; v++)
+        if (t->symbol[v].kind == HPC_SYMBOL_FIELD && is_reference(t, t->symbol[v].type) &&
+            strcmp(t->name + t->symbol[v].scope, name) == 0)
+            return true;
+    return false;
+}
+
+/* True if parameter k of a constructor or function is a reference; *known: it is in the file. */
+static bool takes_reference(bool *known, const hpc_tree *t, int32_t function, int k)
+{
+    const int32_t node = function < 0 ? -1 : t->symbol[function].node;
+    *known = node >= 0 && t->node[node].kind == HPC_TREE_FUNCTION;
+    const int32_t c = *known ? hpc_tree_child(t, node, k) : 0;
+    return c && t->node[c].kind == HPC_TREE_VARIABLE && is_reference(t, t->node[c].type);
+}
+
+/* True for library objects that refer to variables: std::reference_wrapper, std::tuple<double &>.
+ * *library: it is an object of the library. */
+static bool is_reference_holder(bool *library, const hpc_tree *t, int32_t type)
+{
+    const bool record = type >= 0 && t->type[type].kind == HPC_TYPE_RECORD;
+    const char *name = record ? t->name + t->type[type].name : "";
+    *library = strncmp(name, "std::", 5) == 0;
+    return *library && (strstr(name, "reference_wrapper<") || strchr(name, '&'));
+}
+
+/* True if an argument or part of an initialiser may get bound to a reference that an object keeps.
+ */
+static bool is_bound(const hpc_tree *t, int32_t i)
+{
+    const int32_t up = t->node[i].parent;
+    const hpc_tree_node *n = &t->node[up];
+    int k = 0;
+    if (n->kind == HPC_TREE_LIST) return has_reference(t, n->type);
+    const bool call = n->kind == HPC_TREE_CALL;
+    if ((!call && n->kind != HPC_TREE_CONSTRUCT) || hpc_tree_first(t, up) == (call ? i : 0))
+        return false;
+    for (int32_t c = call ? inline_arguments(t, up) : hpc_tree_first(t, up); c && c != i;
+         c = hpc_tree_next(t, c))
+        k++;
+    bool library, known;
+    if (is_reference_holder(&library, t, n->type)) return true;
+    const bool takes = takes_reference(&known, t, n->symbol, k);
+    return known ? takes : !call && !library;
+}
+
 /* An array that is not indexed where it is named becomes a pointer. */
 static bool decays(const hpc_tree *t, int32_t i)
 {
@@ -92,8 +149,12 @@ static void note_use(program *p, int32_t i)
         if (n->flags & HPC_TREE_BY_REFERENCE) p->use[n->symbol].addressed = true;
     }
     if ((n->kind == HPC_TREE_NAME || n->kind == HPC_TREE_MEMBER || n->kind == HPC_TREE_INDEX) &&
-        n->parent >= 0 && decays(t, i))
-        addressed(p, i);
+        n->parent >= 0)
+    {
+        const int32_t v = storage(t, i);
+        if (decays(t, i)) addressed(p, i);
+        if (v >= 0 && has_references(p->language) && is_bound(t, i)) p->use[v].bound = true;
+    }
     if (n->flags & HPC_TREE_BY_REFERENCE) {
         assigned(p, i, i);
         addressed(p, i);

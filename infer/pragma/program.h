@@ -12,6 +12,7 @@ typedef struct symbol_use {
     int32_t write;    /* the last of them */
     bool addressed;   /* its address is taken, a reference is bound to it, or a lambda captures it
                          by reference */
+    bool bound;       /* an object may hold a reference to it */
     bool copied;      /* a pointer: its value is stored in another one */
     int32_t last;     /* the last node that names it */
     bool by_thread;   /* a thread-local variable, or a function that reaches one */

@@ -9,105 +9,6 @@
 #include "infer/pragma/relate.h"
 #include "infer/pragma/spell.h"
 
-/* ---- reads after the loop ----------------------------------------------------------------------
- */
-
-/* The outermost loop around the studied one that does not declare the variable; without such a
- * loop, the studied one. */
-static int32_t scope_of(const loop_facts *l, int32_t symbol)
-{
-    const hpc_tree *t = l->p->t;
-    int32_t declared = t->symbol[symbol].node, best = l->node;
-    for (int32_t up = t->node[l->node].parent; up > 0; up = t->node[up].parent)
-        if (is_loop(t->node[up].kind) && !(declared > up && declared < t->node[up].end)) best = up;
-    return best;
-}
-
-/* True if the NAME is the target of an assignment that every path from `from` executes. */
-static bool always_assigns(const hpc_tree *t, int32_t name, int32_t from)
-{
-    int32_t up = t->node[name].parent;
-    if (t->node[up].kind != HPC_TREE_ASSIGN || t->node[up].op != '=') return false;
-    if (hpc_tree_first(t, up) != name) return false;
-    for (int32_t i = name + 1; i < t->node[up].end; i++)
-        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == t->node[name].symbol)
-            return false;
-    for (int32_t c = up, p = t->node[up].parent; p > 0; c = p, p = t->node[p].parent) {
-        if (p <= from && t->node[p].end > from) return true; /* around both */
-        uint8_t k = t->node[p].kind;
-        bool head = is_loop(k) && hpc_tree_first(t, p) == c && k == HPC_TREE_FOR;
-        if (k != HPC_TREE_BLOCK && !head) return false;
-    }
-    return false;
-}
-
-/* The loop whose iterations all execute the assignment that a NAME is part of: none reads an
- * earlier value after it. 0: no such loop at or after `from`. */
-static int32_t loop_killed_in(const hpc_tree *t, int32_t name, int32_t from)
-{
-    for (int32_t up = t->node[name].parent; up >= from; up = t->node[up].parent) {
-        int32_t body = t->node[up].kind == HPC_TREE_FOR     ? hpc_tree_child(t, up, 3)
-                       : t->node[up].kind == HPC_TREE_WHILE ? hpc_tree_child(t, up, 1)
-                                                            : 0;
-        if (body && name > body && name < t->node[body].end && always_assigns(t, name, body))
-            return up;
-    }
-    return 0;
-}
-
-/* The first use in a part of the tree decides: an assignment ends the old value's life. */
-static int used_in(const loop_facts *l, int32_t symbol, int32_t from, int32_t to)
-{
-    const hpc_tree *t = l->p->t;
-    for (int32_t i = from; i < to; i++) {
-        if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != symbol) continue;
-        if (always_assigns(t, i, from > 0 ? from - 1 : 0)) return -1;
-        int32_t loop = loop_killed_in(t, i, from);
-        if (!loop) return 1;
-        i = t->node[loop].end - 1; /* it may run not once, and then the old value lives on */
-    }
-    return 0;
-}
-
-static bool has_jump(const hpc_tree *t, int32_t from, int32_t to)
-{
-    for (int32_t i = from; i < to; i++) {
-        uint8_t k = t->node[i].kind;
-        if (k == HPC_TREE_GOTO || k == HPC_TREE_BREAK || k == HPC_TREE_CONTINUE ||
-            k == HPC_TREE_LABEL || k == HPC_TREE_THROW || k == HPC_TREE_TRY)
-            return true;
-    }
-    return false;
-}
-
-/* The end of a return that always follows a loop, as far as nothing jumps past it; 0. */
-static int32_t returns_at(const hpc_tree *t, int32_t loop)
-{
-    for (int32_t c = loop, up = t->node[c].parent; up > 0; c = up, up = t->node[up].parent) {
-        if (t->node[up].kind == HPC_TREE_IF) continue;
-        if (t->node[up].kind != HPC_TREE_BLOCK) return 0;
-        for (int32_t k = hpc_tree_next(t, c); k; k = hpc_tree_next(t, k))
-            if (t->node[k].kind == HPC_TREE_RETURN) return t->node[k].end;
-    }
-    return 0;
-}
-
-bool is_live(const loop_facts *l, int32_t symbol)
-{
-    const hpc_tree *t = l->p->t;
-    const hpc_symbol *v = &t->symbol[symbol];
-    if (!(v->flags & HPC_SYMBOL_LOCAL) || (v->flags & HPC_SYMBOL_STATIC)) return true;
-    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || l->p->use[symbol].addressed) return true;
-    int32_t end = t->node[l->node].end, around = scope_of(l, symbol);
-    int32_t around_end = t->node[around].end, done = returns_at(t, l->node);
-    if (done && !has_jump(t, end, done)) return used_in(l, symbol, end, done) > 0;
-    int next = used_in(l, symbol, end, around_end);
-    if (next != 0) return next > 0;
-    if (around != l->node && used_in(l, symbol, around, l->node) > 0)
-        return true; /* next time round */
-    return used_in(l, symbol, around_end, t->node[l->function].end) > 0;
-}
-
 /* ---- verdicts -----------------------------------------------------------------------------------
  */
 
@@ -218,6 +119,24 @@ static void against_memory(walk *w, const slot *x)
     }
 }
 
+/* Another variable that an object refers to may be this one: a member that is a reference, or a
+ * call, uses the shared variable and not the copy of a thread. */
+static void against_references(walk *w, const slot *x)
+{
+    const hpc_tree *t = w->t;
+    if (!w->loop->p->use[x->symbol].bound) return;
+    for (int32_t i = w->loop->node; i < t->node[w->loop->node].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        const bool member = n->kind == HPC_TREE_MEMBER && n->symbol >= 0 &&
+                            kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_REFERENCE;
+        const bool call = n->kind == HPC_TREE_CALL && call_known_at(t, i) == CALL_UNKNOWN;
+        if (!member && !call) continue;
+        answer_unknown(w->answer, "alias", i, "%s may use a reference to %s",
+                       node_text(w->loop->p, i), symbol_name(t, x->symbol));
+        return;
+    }
+}
+
 static bool is_static_member(const walk *w, int32_t symbol)
 {
     const hpc_symbol *v = &w->t->symbol[symbol];
@@ -271,6 +190,7 @@ static void judge(walk *w, const slot *x)
         answer_unknown(w->answer, "scalar", w->loop->node, "the address of %s is taken", name);
     }
     against_memory(w, x);
+    against_references(w, x);
 }
 
 void scalars_judge(walk *w)

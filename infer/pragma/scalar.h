@@ -8,9 +8,11 @@
 
 /* Adds clauses, or evidence against them, for each slot. */
 void scalars_judge(walk *w);
-/* True if a variable's value may be read after the loop, or when the loop is entered again. */
-bool is_live(const loop_facts *l, int32_t symbol);
 /* For default(none): lists as shared all variables that no other clause names. */
 void share_rest(answer *a, const loop_facts *l);
+
+/* ---- live.c ---- */
+/* True if a variable's value may be read after the loop, or when the loop is entered again. */
+bool is_live(const loop_facts *l, int32_t symbol);
 
 #endif

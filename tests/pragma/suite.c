@@ -6,6 +6,8 @@
 /* tsan: left out, other tests start the same threads. */
 #include "tests/pragma/suite.h"
 
+#include "infer/pragma/clause.h"
+
 typedef struct counts {
     int64_t loops, carried, unknown, safe, found, wrong, clauses, clauses_right;
     int64_t violated; /* carried ones that are conditional on an assumption that does not hold */
@@ -26,11 +28,30 @@ static void print_loop(const char *what, const char *file, const label *want,
                       l->evidence[k].text);
 }
 
+/* True if a directive loses a value that the label says is used after the loop. */
+static bool loses_last(const char *pragma, const label *want)
+{
+    hpc_arena *a = hpc_arena_create(0);
+    clause_list is, as_is;
+    bool loses = false;
+    OK(clauses_read(&is, pragma, a));
+    OK(clauses_read(&as_is, want->clauses, a));
+    for (int64_t k = 0; k < as_is.n && !loses; k++) {
+        const clause_item *x = &as_is.item[k];
+        if (x->kind != CLAUSE_LAST) continue;
+        const char *name = hpc_arena_text(a, "%.*s", (int)x->n, x->name);
+        loses = clause_of(&is, CLAUSE_PRIVATE, name) != NULL;
+    }
+    hpc_arena_free(a);
+    return loses;
+}
+
 static void hold_against(counts *c, const char *file, const label *want, const hpc_pragma_loop *l)
 {
     const char *show = getenv("HPC_PRAGMA_SHOW"); /* wrong, missed, clauses or all */
     bool all = show && strcmp(show, "all") == 0;
-    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL, wrong = hpc_eval_label_is_wrong(l, want);
+    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL;
+    bool wrong = hpc_eval_label_is_wrong(l, want) || (l->pragma && loses_last(l->pragma, want));
     bool counted = hpc_eval_label_counts(want);
     c->loops++;
     c->carried += want->truth == HPC_TRUTH_CARRIED;

@@ -446,3 +446,150 @@ void scales_by_bound(const bound_number &b, double *y, int n)
         y[i] *= b.number;
     }
 }
+
+class keeper {
+  public:
+    void read_by_method(int n, double *__restrict a)
+    {
+        // loop keeper.read_by_method: carried +2 +3 last() reads the member and not a copy
+        for (int i = 0; i < n; i++) {
+            value_ = i;
+            a[i] = value_ + last();
+        }
+    }
+
+    void read_by_longer_method(int n, double *__restrict a)
+    {
+        // loop keeper.read_by_longer_method: carried +2 +3
+        for (int i = 0; i < n; i++) {
+            value_ = i;
+            a[i] = twice();
+        }
+    }
+
+    void read_through_itself(int n, double *__restrict a)
+    {
+        // loop keeper.read_through_itself: carried +2 +3
+        for (int i = 0; i < n; i++) {
+            value_ = i;
+            a[i] = self().value_;
+        }
+    }
+
+    void updated_by_method(int n, const double *__restrict a)
+    {
+        // loop keeper.updated_by_method: carried +2 +2
+        for (int i = 0; i < n; i++) {
+            place() += a[i];
+        }
+    }
+
+    void named_alone(int n, double *__restrict a)
+    {
+        // loop keeper.named_alone: safe lastprivate(value_)
+        for (int i = 0; i < n; i++) {
+            double &v = value_;
+            v = i;
+            a[i] = value_ * v;
+        }
+    }
+
+  private:
+    double last() const { return value_; }
+    double twice() const
+    {
+        double v = value_;
+        return v + v;
+    }
+    keeper &self() { return *this; }
+    double &place() { return value_; }
+
+    double value_ = 0.0;
+};
+
+struct reader {
+    double &from;
+    double read() const { return from; }
+};
+
+struct built_reader {
+    double &from;
+    explicit built_reader(double &x) : from(x) {}
+};
+
+void read_through_member(int n, double *__restrict a)
+{
+    double s = 0.0;
+    reader r = {s};
+    // loop read_through_member: carried +2 +3 r.from is the shared s
+    for (int i = 0; i < n; i++) {
+        s = i;
+        a[i] = r.from;
+    }
+}
+
+void read_through_method(int n, double *__restrict a)
+{
+    double s = 0.0;
+    reader r{s};
+    // loop read_through_method: carried +2 +3
+    for (int i = 0; i < n; i++) {
+        s = i;
+        a[i] = r.read();
+    }
+}
+
+double read_later_through_member(int n, double *__restrict a)
+{
+    double s = 0.0;
+    built_reader r(s);
+    // loop read_later_through_member: safe lastprivate(s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        a[i] = s * 2.0;
+    }
+    return r.from;
+}
+
+double copied_to_member(int n, double *__restrict a)
+{
+    double s = 0.0;
+    plain p(s);
+    // loop copied_to_member: safe private(s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        a[i] = s * 2.0;
+    }
+    return p.v;
+}
+
+static void assign(double &to, double v)
+{
+    to = v;
+}
+
+void assigned_by_function(int n, double *__restrict a)
+{
+    double s = 0.0;
+    // loop assigned_by_function: safe private(s)
+    for (int i = 0; i < n; i++) {
+        assign(s, i);
+        a[i] = s;
+    }
+}
+
+void first_assigned_by_function(int n, double *__restrict b, const double *__restrict a)
+{
+    // loop first_assigned_by_function: carried +2 +2
+    for (int i = 0; i < n; i++) {
+        assign(b[0], a[i]);
+    }
+}
+
+void each_assigned_by_function(int n, double *__restrict b, const double *__restrict a)
+{
+    // loop each_assigned_by_function: safe
+    for (int i = 0; i < n; i++) {
+        assign(b[i], a[i]);
+    }
+}

@@ -216,3 +216,84 @@ void elements_before(std::vector<double> &y)
         body(i);
     }
 }
+
+double read_by_later_call(int n, double *__restrict__ y)
+{
+    double s = 0;
+    auto get = [&] { return s; };
+    // loop read_by_later_call: safe lastprivate(s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        y[i] = s * 2;
+    }
+    return get();
+}
+
+double read_by_later_call_of_one(int n, double *__restrict__ y)
+{
+    double s = 0;
+    auto get = [&s](double x) { return s + x; };
+    // loop read_by_later_call_of_one: safe lastprivate(s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        y[i] = s * 2;
+    }
+    return get(1);
+}
+
+double copied_before(int n, double *__restrict__ y)
+{
+    double s = 0;
+    auto get = [s] { return s; };
+    // loop copied_before: safe private(s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        y[i] = s * 2;
+    }
+    return get();
+}
+
+double array_read_by_later_call(int n, double *__restrict__ y)
+{
+    double w[8] = {};
+    auto get = [&](int k) { return w[k]; };
+    // loop array_read_by_later_call.i: safe lastprivate(w)
+    for (int i = 0; i < n; i++) {
+        // loop array_read_by_later_call.j: safe ; small
+        for (int j = 0; j < 8; j++) {
+            w[j] = i + j;
+        }
+        y[i] = w[3];
+    }
+    return get(2);
+}
+
+double assigned_in_lambda(int n, double *__restrict__ y)
+{
+    double s = 0;
+    auto fill = [&] {
+        // loop assigned_in_lambda: safe lastprivate(s)
+        for (int i = 0; i < n; i++) {
+            s = i;
+            y[i] = s * 2;
+        }
+    };
+    fill();
+    return s;
+}
+
+double caught_later(int n, double *__restrict__ y, double (*f)(double))
+{
+    double s = 0;
+    try {
+        // loop caught_later: safe lastprivate(s)
+        for (int i = 0; i < n; i++) {
+            s = i;
+            y[i] = s * 2;
+        }
+        y[0] = f(y[0]);
+        s = 0;
+    } catch (int) {
+    }
+    return s;
+}
