@@ -70,6 +70,7 @@ static void read_line(witness_state *z, const char *line, int *places)
         z->seen[k].entered += entered;
         z->seen[k].iterations += iterations;
         z->seen[k].refused += refused;
+        z->seen[k].met += entered + refused;
         z->seen[k].hidden |= hidden != 0;
     } else if (strncmp(line, "cost ", 5) == 0) {
         read_cost(z, line);
@@ -322,16 +323,19 @@ static int say_no_conflict(witness_state *z, int64_t k)
     const handled h = find_handled(z, k);
     const char *hidden = seen->hidden ? "; arrays on the stack are not recorded with clang" : "";
     const char *then = z->failed ? "; then " : "", *failed = z->failed ? z->failed : "";
-    const char *times = seen->entered == 1 ? "" : "s";
+    char times[80];
+    if (seen->entered < seen->entries)
+        snprintf(times, sizeof times, "watched in %lld of %lld entries", seen->entered,
+                 seen->entries);
+    else
+        snprintf(times, sizeof times, "entered %lld time%s", seen->entered,
+                 seen->entered == 1 ? "" : "s");
     if (!h.names)
-        return evidence_add(z->l, l, "witness", 0,
-                            "no two of %lld iterations conflict (entered %lld time%s)%s%s%s",
-                            seen->iterations, seen->entered, times, hidden, then, failed);
+        return evidence_add(z->l, l, "witness", 0, "no two of %lld iterations conflict (%s)%s%s%s",
+                            seen->iterations, times, hidden, then, failed);
     return evidence_add(
-        z->l, l, "witness", 0,
-        "%lld iterations conflict only in %s, handled by %s (entered %lld time%s)%s%s%s",
-        seen->iterations, h.names, h.clauses ? h.clauses : "a clause", seen->entered, times, hidden,
-        then, failed);
+        z->l, l, "witness", 0, "%lld iterations conflict only in %s, handled by %s (%s)%s%s%s",
+        seen->iterations, h.names, h.clauses ? h.clauses : "a clause", times, hidden, then, failed);
 }
 
 static int conclude_loop(witness_state *z, int64_t k)
@@ -458,6 +462,11 @@ static int run(witness_state *z, const char *wanted)
     TRY(scratch_run(&r, &z->s, &c));
     const char *failed = scratch_failure(&z->s, &r, "the recorded run");
     TRY(read_report(z, report));
+    for (int64_t k = 0; k < z->l->n; k++) {
+        witness_passage *seen = &z->seen[k];
+        if (seen->met > seen->entries) seen->entries = seen->met;
+        seen->met = 0;
+    }
     /* A program may return any status, provided that it ran to its end. */
     if (failed && !(z->ended && !r.timed_out && !r.signal) && !z->failed) z->failed = failed;
 out:
@@ -503,10 +512,8 @@ int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_
     if (!z.failed) TRY(build(&z));
     if (!z.failed) TRY(run_rounds(&z));
     if (z.findings_n) TRY(find_lines(&z));
-    for (int64_t k = 0; k < l->n; k++) {
-        TRY(conclude_loop(&z, k));
-        TRY(witness_worth(&z, k));
-    }
+    for (int64_t k = 0; k < l->n; k++) TRY(conclude_loop(&z, k));
+    TRY(witness_worth(&z));
 out:
     instrumented_release(&z.w, l->n);
     hpc_free(z.seen);

@@ -105,6 +105,17 @@ static void right_directives(void **state)
     program_close(&p);
 }
 
+static void a_program_that_does_not_start_is_not_compared(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    begin(&p, state, HEAD FILL SUM COPY SHOW TAIL);
+    p.options.run = "./absent";
+    OK(hpc_verify_run(&p.loops, &p.file, &p.options));
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the serial run exited with status 127");
+    program_close(&p);
+}
+
 static void wrong_among_right(void **state)
 {
     program p;
@@ -242,11 +253,17 @@ static void ends_of_all_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_have_a_tolerance), TEST(what_changes_is_left_out),
-        TEST(right_directives),         TEST(wrong_among_right),
-        TEST(wrong_within_right),       TEST(does_not_compile),
-        TEST(existing_directive),       TEST(written_files),
-        TEST(changes_by_itself),        TEST(ends_of_all_kinds),
+        TEST(numbers_have_a_tolerance),
+        TEST(what_changes_is_left_out),
+        TEST(right_directives),
+        TEST(wrong_among_right),
+        TEST(a_program_that_does_not_start_is_not_compared),
+        TEST(wrong_within_right),
+        TEST(does_not_compile),
+        TEST(existing_directive),
+        TEST(written_files),
+        TEST(changes_by_itself),
+        TEST(ends_of_all_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
