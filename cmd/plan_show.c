@@ -81,14 +81,14 @@ static int print_plan(hpc_link *world, void *user)
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_plan_make(&plan, p, &io, &c, &step, microbatches_of(s)));
     plan->offload = s->o->offload_bucket;
+    TRY(hpc_step_shard(&io, p, &s->parallel, coord));
+    if (plan->offload)
+        TRY(hpc_step_offload(&(hpc_offload_options){.bucket = plan->offload}, &io, p));
     if (s->o->json) {
         if (hpc_link_rank(world) == 0) put_plan(&s->text, plan);
         goto out;
     }
     int slots = plan->list[coord[HPC_AXIS_PIPE]].slots;
-    TRY(hpc_step_shard(&io, p, &s->parallel, coord));
-    if (plan->offload)
-        TRY(hpc_step_offload(&(hpc_offload_options){.bucket = plan->offload}, &io, p));
     TRY(hpc_device_open(&d, &dev));
     TRY(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.slots = slots, .dry = true}));
     if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));

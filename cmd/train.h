@@ -48,12 +48,13 @@ void hpc_cmd_train_expert_step(hpc_trainer_options *t, const train_options *o, i
 /* train_configure.c: a resumed run with adapters takes its base model from the run's checkpoint,
  * which changes o->init; and the configuration of a run. The arena owns what both allocate. */
 int hpc_cmd_train_base(train_options *o, hpc_arena *a);
+double hpc_cmd_train_default(const char *key); /* of a number */
 /* train_adapter.c: the adapters of model c; tokenizer: its path, or NULL. And with --lora-init,
  * sets o->lora_rank. */
 int hpc_cmd_train_adapter(hpc_model_config *c, const train_options *o, const char *tokenizer);
 int hpc_cmd_train_lora_init(train_options *o);
 /* train_plan.c: reads --plan, which the caller frees, and sets the options that it decides; *plan
- * is NULL without one. */
+ * is NULL without one. HPC_E_ARG: options of --offload that contradict it, or have no effect. */
 int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a);
 int hpc_cmd_train_configure(hpc_training_options *t, const train_options *o, hpc_arena *a);
 /* train_dry.c. The first applies --recompute. The second chooses recomputation that fits --memory

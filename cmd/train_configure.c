@@ -86,12 +86,11 @@ out:
     return rc;
 }
 
-/* The default of an integer option. */
-static int64_t usual_number(const char *key)
+double hpc_cmd_train_default(const char *key)
 {
     const hpc_option *at = hpc_cmd_train_options;
     while (strcmp(at->name, key) != 0) at = hpc_option_next(at);
-    return strtoll(at->fallback, NULL, 10);
+    return strtod(at->fallback, NULL);
 }
 
 /* A number that is not the default says the same as the model. */
@@ -104,7 +103,8 @@ static int check_shape(const train_options *o, const hpc_model_config *c, const 
                  {"layers", o->layers, c->layers},       {"heads", o->heads, c->heads},
                  {"kv-heads", o->kv_heads, c->kv_heads}, {"ffn", o->ffn, c->ffn}};
     for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
-        if (shape[k].is != shape[k].model && shape[k].is != usual_number(shape[k].key))
+        if (shape[k].is != shape[k].model &&
+            shape[k].is != (int64_t)hpc_cmd_train_default(shape[k].key))
             return hpc_fail(HPC_E_ARG, "%s=%lld, and the model in %s has %lld", shape[k].key,
                             (long long)shape[k].is, from, (long long)shape[k].model);
     return HPC_OK;

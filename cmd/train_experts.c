@@ -200,6 +200,11 @@ int hpc_cmd_train_expert_model(hpc_model_config *c, const hpc_model_config **sin
         c->expert_ffn = o->expert_ffn > 0 ? o->expert_ffn : o->ffn;
         c->normalise = gating == HPC_GATING_TOPK && c->top_k > 1;
     }
+    if (!*single && !o->resume && o->diversify != hpc_cmd_train_default("diversify"))
+        return hpc_fail(HPC_E_ARG,
+                        "diversify=%g has no effect: it needs --init with a model of one expert or "
+                        "none, and --experts above 1",
+                        o->diversify);
     if (c->experts == 0 && gating != HPC_GATING_TOPK)
         return hpc_fail(HPC_E_ARG, "gate=%s needs experts: set experts=N", o->gate);
     if (gating == HPC_GATING_ANNEAL && (c->top_k != 1 || c->normalise))

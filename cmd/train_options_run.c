@@ -13,8 +13,8 @@ const hpc_option hpc_cmd_train_run_options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, plan),
      .argument = "FILE",
-     .help = "Plan from `hpccoder plan show --json`: decides the grid, its passes, --recompute and "
-             "--accumulate."},
+     .help = "Plan from `hpccoder plan show --json`: decides the grid, its passes, --recompute, "
+             "--accumulate and --offload."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, dtype),

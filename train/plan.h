@@ -57,7 +57,8 @@ struct hpc_train_plan {
     hpc_parallel parallel; /* with pipe.first and the schedule resolved */
     int recompute, recompute_blocks;
     int64_t microbatches;
-    int64_t offload;         /* elements of a bucket of state outside (hpc_step_offload); 0: none */
+    int64_t offload; /* elements of a bucket of state outside (hpc_step_offload); 0: none; -1: a
+                        plan of an older version, which does not say */
     hpc_plan_layout *layout; /* [layout_n], in the order of the tensor table */
     int64_t layout_n;
     hpc_plan_list *list; /* [list_n]: by coordinate on the pipe axis */
@@ -90,7 +91,7 @@ int hpc_plan_read(hpc_train_plan **out, const char *path);
 int hpc_plan_get(hpc_train_plan **out, const hpc_json *root);
 
 /* The last pass: keeps moments and masters outside, which element-wise updates then use in buckets
- * of o->bucket elements. HPC_E_ARG: the step has no such state. */
+ * of o->bucket elements. HPC_E_ARG: the step has no such state. HPC_E_SHAPE: hpc_offload. */
 int hpc_step_offload(hpc_offload_options *o, const hpc_step *io, hpc_program *p);
 
 /* ---- time ------------------------------------------------------------------------------ */

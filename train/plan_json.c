@@ -70,7 +70,7 @@ static void put_passes(hpc_json_out *w, const hpc_train_plan *plan)
     hpc_json_put_int(w, "bucket_bytes", (int64_t)q->bucket_bytes);
     hpc_json_put_text(w, "recompute", policies[plan->recompute]);
     hpc_json_put_int(w, "recompute_blocks", plan->recompute_blocks);
-    hpc_json_put_int(w, "offload_bucket", plan->offload);
+    if (plan->offload >= 0) hpc_json_put_int(w, "offload_bucket", plan->offload);
     hpc_json_close(w, '}');
 }
 
@@ -168,7 +168,7 @@ static int get_passes(hpc_train_plan *plan, const hpc_json *o)
 {
     hpc_parallel *q = &plan->parallel;
     int64_t bytes;
-    int bucket = 0, rc;
+    int bucket = -1, rc;
     TRY(get_int(&q->zero, o, "zero", 0, 3));
     TRY(hpc_json_bool(&q->keep_depth, hpc_json_get(o, "keep_depth"), "keep_depth"));
     TRY(hpc_json_bool(&q->overlap, hpc_json_get(o, "overlap"), "overlap"));
@@ -181,7 +181,7 @@ static int get_passes(hpc_train_plan *plan, const hpc_json *o)
     TRY(get_name(&plan->recompute, o, "recompute", policies));
     TRY(get_int(&plan->recompute_blocks, o, "recompute_blocks", 0, INT_MAX));
     if (hpc_json_get(o, "offload_bucket")) TRY(get_int(&bucket, o, "offload_bucket", 0, INT_MAX));
-    plan->offload = bucket; /* plans of older versions have none */
+    plan->offload = bucket;
 out:
     return rc;
 }

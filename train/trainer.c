@@ -162,7 +162,7 @@ out:
     return rc;
 }
 
-/* A given plan replaces the options that it is made of. */
+/* A given plan replaces the options that it is made of; an older one leaves offload to them. */
 static int take_plan(hpc_trainer *t, const hpc_train_plan *plan)
 {
     int rc = hpc_plan_check(plan, &t->o.model);
@@ -171,6 +171,7 @@ static int take_plan(hpc_trainer *t, const hpc_train_plan *plan)
     t->o.step.recompute = plan->recompute;
     t->o.step.recompute_blocks = plan->recompute_blocks;
     t->o.accumulate = plan->microbatches;
+    if (plan->offload < 0) return HPC_OK;
     t->o.offload.policy = plan->offload > 0 ? HPC_OFFLOAD_OPTIMIZER : HPC_OFFLOAD_NONE;
     t->o.offload.bucket = plan->offload;
     return HPC_OK;

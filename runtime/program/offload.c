@@ -9,7 +9,10 @@
 #include "runtime/program/offload.h"
 #include "runtime/program/priv.h"
 
-enum { BUFFERS = 4 };
+enum {
+    BUFFERS = 4,
+    PARTS_MOST = 1 << 17 /* each has instructions and values of its own, about 4 KB */
+};
 
 typedef struct offloader {
     hpc_program *p;
@@ -139,7 +142,8 @@ static int emit_part(offloader *w, const hpc_insn *i, part x)
         hpc_assert(m_n < BUFFERS);
         m[m_n] = (moved){state_part(w, v, x), buffer_part(w, m_n, v, x.n), role & HPC_OUT};
         operand[k] = m[m_n].here;
-        if (m[m_n].here < 0) TRY(hpc_error_get()->code < 0 ? hpc_error_get()->code : HPC_E_NOMEM);
+        if (m[m_n].here < 0 || m[m_n].there < 0)
+            TRY(hpc_error_get()->code < 0 ? hpc_error_get()->code : HPC_E_NOMEM);
         if (role & HPC_IN) hpc_move(p, &hpc_op_fetch, m[m_n].here, m[m_n].there);
         if (role & HPC_IN) count(w, m[m_n].there);
         m_n++;
@@ -199,6 +203,29 @@ out:
     return rc;
 }
 
+/* Checks all instructions before the first is replaced. */
+static int check_parts(const offloader *w)
+{
+    int64_t elements_all = 0, insns = 0, parts = 0, n;
+    for (int s = 0; s < w->p->segment_n; s++)
+        for (int64_t k = 0; k < w->p->segment[s].insn_n; k++) {
+            const hpc_insn *i = &w->p->segment[s].insn[k];
+            if (!uses_outside(w->p, i)) continue;
+            int rc = check_insn(&n, w, i);
+            if (rc < 0) return rc;
+            insns++;
+            elements_all += n;
+            parts += (n + w->bucket - 1) / w->bucket;
+        }
+    if (parts <= PARTS_MOST) return HPC_OK;
+    int64_t full = insns < PARTS_MOST ? PARTS_MOST - insns : 1; /* the others may be partial */
+    return hpc_fail(HPC_E_SHAPE,
+                    "offload: buckets of %lld elements divide the state into %lld parts, more than "
+                    "%d: use buckets of at least %lld elements",
+                    (long long)w->bucket, (long long)parts, PARTS_MOST,
+                    (long long)((elements_all + full - 1) / full));
+}
+
 static int64_t largest_outside(const hpc_program *p)
 {
     int64_t n = 1;
@@ -218,6 +245,7 @@ int hpc_offload(hpc_program *p, hpc_offload_options *o)
     if (o->bucket < 1) TRY(hpc_fail(HPC_E_ARG, "offload: a bucket has at least one element"));
     w.bucket = largest_outside(p);
     if (o->bucket < w.bucket) w.bucket = o->bucket;
+    TRY(check_parts(&w));
     for (int s = 0; s < p->segment_n; s++) TRY(rewrite_segment(&w, s));
     hpc_versions_count(p);
     TRY(hpc_program_check(p));

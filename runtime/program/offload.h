@@ -20,7 +20,9 @@ int64_t hpc_offload_choose(hpc_program *p, int segment);
 
 /* Replaces each element-wise instruction that uses state with `outside` set by a loop over buckets,
  * which fetches parts of that state into buffers, and stows what was written. The bits do not
- * change. Call it last. HPC_E_UNSUPPORTED: another instruction uses such state. */
+ * change. Call it last. HPC_E_UNSUPPORTED: another instruction uses such state. HPC_E_SHAPE: so
+ * small a bucket that its instructions would need much memory; the message names one that suffices.
+ */
 typedef struct hpc_offload_options {
     int64_t bucket;      /* elements; those of the largest state suffice */
     int64_t moved_bytes; /* out: between the memories, in a run of each segment */

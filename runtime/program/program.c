@@ -56,6 +56,10 @@ static uint64_t hash_of(const char *name)
 hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type)
 {
     char *copy = NULL;
+    if (p->value_n >= INT32_MAX) {
+        hpc_fail(HPC_E_UNSUPPORTED, "a program has at most %d values", INT32_MAX);
+        return HPC_NONE;
+    }
     if (name && !(copy = hpc_arena_text(p->arena, "%s", name))) return HPC_NONE;
     if (hpc_grow(&p->value, &p->value_cap, p->value_n + 1, sizeof *p->value) < 0) return HPC_NONE;
     p->value[p->value_n] = (hpc_value_info){.name = copy,
@@ -119,7 +123,7 @@ hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool t
 hpc_value hpc_program_state_part(hpc_program *p, hpc_value base, int64_t element, hpc_type t)
 {
     hpc_value root = hpc_value_root(p, base), v = hpc_value_add(p, NULL, HPC_VALUE_STATE, t);
-    if (v < 0) return v;
+    if (v < 0) return fail_program(p);
     p->value[v].base = root;
     p->value[v].base_element = p->value[base].base_element + element;
     return v;

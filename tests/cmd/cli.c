@@ -279,6 +279,9 @@ static void plans_are_shown(void **state)
     wants("plan show --layers 1 --grid data=2 --rank 1 --backend mock", 0);
     assert_non_null(strstr(o.out, "all_reduce"));
     assert_non_null(strstr(o.out, "f32[256,128]{data:0}"));
+    wants("plan show --offload-bucket 4096 --grid data=2 --json", 0);
+    assert_non_null(strstr(o.out, "\"offload_bucket\":4096"));
+    refuses("plan show --offload-bucket 1 --json", "use buckets of at least ");
 }
 
 static int times(const char *part)

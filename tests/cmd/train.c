@@ -448,6 +448,69 @@ static void mistakes(void **state)
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "x/metrics.csv")));
 }
 
+/* `plan` is a file with offloading in buckets of 64 elements, without offloading, or of an older
+ * version. */
+static void make_plan(void **state, const char *plan, const char *bucket)
+{
+    static const char key[] = ",\"offload_bucket\":0";
+    char words[HPC_TEST_WORDS], path[PATH_MAX];
+    snprintf(words, sizeof words,
+             "plan show --json --vocab 100 --hidden 32 --layers 2 --heads 4 --kv-heads 2 --ffn 48 "
+             "--length 24 --sequences 4 --accumulate 1 --offload-bucket %s",
+             bucket ? bucket : "0");
+    hpc_test_command(&o, words);
+    assert_int_equal(o.code, 0);
+    char *at = bucket ? NULL : strstr(o.out, key);
+    if (at) memmove(at, at + strlen(key), strlen(at + strlen(key)) + 1);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, plan), o.out, strlen(o.out)));
+}
+
+static void options_and_plans_agree_on_offloading(void **state)
+{
+    static const struct {
+        const char *words, *says;
+    } bad[] = {
+        {"--plan @64.json --offload none", "offload=none, but the plan in "},
+        {"--plan @64.json --offload none", "64.json has offload=optimizer: leave --offload out"},
+        {"--plan @64.json --offload-bucket 100", "64.json has buckets of 64 elements"},
+        {"--plan @none.json --offload optimizer", "none.json has offload=none"},
+        {"--plan @none.json --offload-dir d", "offload-dir has no effect without offloading"},
+        {"--offload none --offload-dir d", "offload-dir has no effect without offloading: use "},
+        {"--offload none --offload-bucket 64", "offload-bucket has no effect without"},
+        {"--offload-bucket 64", "use --offload optimizer, or --memory "},
+        {"--offload optimizer --offload-bucket 1 --vocab 9000", "use buckets of at least "},
+        {"--memory 0.0001 --offload-bucket 1 --vocab 9000", "use buckets of at least "},
+    };
+    static const char *const good[][2] = {{"--plan @64.json", "16"},
+                                          {"--plan @64.json --offload optimizer", "16"},
+                                          {"--plan @64.json --offload-bucket 64", "16"},
+                                          {"--plan @none.json --offload none", "0"},
+                                          {"--plan @old.json", "0"},
+                                          {"--plan @old.json --offload optimizer", "16"},
+                                          {"--memory 4 --offload-bucket 64", "0"}};
+    char words[HPC_TEST_WORDS];
+    make_plan(state, "64.json", "64");
+    make_plan(state, "none.json", "0");
+    make_plan(state, "old.json", NULL);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        snprintf(words, sizeof words, "train " TINY "--vocab 100 --dry-run --optimizer adamw %s",
+                 bad[k].words);
+        hpc_test_refuses(&o, root_of(state), words, bad[k].says);
+    }
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+        hpc_json *root;
+        snprintf(words, sizeof words,
+                 "train " TINY "--vocab 100 --no-tied --dry-run --json --optimizer adamw %s",
+                 good[k][0]);
+        hpc_test_command_in(&o, root_of(state), words);
+        if (o.code != 0) fail_msg("%s: %s", good[k][0], o.err);
+        test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+        assert_true(number(root, "moved_bytes") ==
+                    strtod(good[k][1], NULL) * number(root, "trained"));
+        hpc_json_free(root);
+    }
+}
+
 /* A GGUF file is where to begin, as the directory that it was made from is. */
 static void begins_with_a_file(void **state)
 {
@@ -481,6 +544,7 @@ int main(void)
         IN_FOLDER(dry_run),
         IN_FOLDER(peak_as_planned),
         IN_FOLDER(mistakes),
+        IN_FOLDER(options_and_plans_agree_on_offloading),
         IN_FOLDER(begins_with_a_file),
     };
     return cmocka_run_group_tests_name("cmd/train", tests, NULL, NULL);

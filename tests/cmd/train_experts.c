@@ -57,6 +57,8 @@ static void mistakes_give_one_line(void **state)
         {"--init @run/model --experts 8 --out @x", "experts=8, and the model in "},
         {"--init @run/model --top-k 3 --out @x", "top-k=3, and the model in "},
         {"--init @dense/model --diversify 1 --out @x", "diversify=1 must be in [0, 1)"},
+        {"--diversify 0.2 --out @x", "diversify=0.2 has no effect: it needs --init"},
+        {"--init @run/model --diversify 0.2 --out @x", "diversify=0.2 has no effect"},
         {"--init @dense/model --lora-rank 2 --out @x", "experts that start as copies"},
         {"--init @dense/model --gate dense-to-sparse --out @x", "does not normalise"},
     };

@@ -192,6 +192,46 @@ static void rejects_what_is_not_element_by_element(void **state)
     hpc_program_free(p);
 }
 
+/* A bucket of one element would need instructions for each. */
+static void too_many_buckets_are_rejected(void **state)
+{
+    (void)state;
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){600, 500}),
+             one = hpc_type_of(HPC_F32, 0, NULL);
+    hpc_program *p = hpc_program_create();
+    assert_non_null(p);
+    hpc_value x = hpc_program_state(p, "x", t, false), m = hpc_program_state(p, "m", t, false);
+    hpc_value v = hpc_program_state(p, "v", t, false), grad = hpc_program_input(p, "grad", t);
+    hpc_value step = hpc_program_input(p, "step", hpc_type_of(HPC_I32, 0, NULL));
+    test_ok(hpc_program_segment(p, HPC_UPDATE, 0));
+    hpc_adamw(p, x, m, v, HPC_NONE, grad, hpc_program_input(p, "lr", one), step, HPC_NONE,
+              (hpc_adamw_attr){0.9, 0.95, 1e-8, 0.1});
+    test_ok(hpc_program_status(p));
+    p->value[m].outside = p->value[v].outside = true;
+    int64_t insns = p->segment[0].insn_n;
+    for (int64_t bucket = 1; bucket <= 2; bucket++)
+        test_fails(hpc_offload(p, &(hpc_offload_options){.bucket = bucket}), HPC_E_SHAPE,
+                   bucket == 1 ? "offload: buckets of 1 elements divide the state into 300000 "
+                                 "parts, more than 131072: use buckets of at least 3 elements"
+                               : "into 150000 parts");
+    assert_int_equal(p->segment[0].insn_n, insns);
+    test_ok(hpc_offload(p, &(hpc_offload_options){.bucket = 1000}));
+    hpc_program_free(p);
+}
+
+/* Numbers of values have 32 bits. */
+static void full_program_takes_no_value(void **state)
+{
+    (void)state;
+    update u = make(false);
+    int64_t n = u.p->value_n;
+    u.p->value_n = INT32_MAX;
+    assert_int_equal(hpc_program_state_part(u.p, u.state[0], 0, u.p->value[0].type), HPC_NONE);
+    u.p->value_n = n;
+    test_fails(hpc_program_status(u.p), HPC_E_UNSUPPORTED, "at most 2147483647 values");
+    hpc_program_free(u.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,7 +239,9 @@ int main(void)
         cmocka_unit_test(memory_is_that_of_the_buffers),
         cmocka_unit_test(chooses_state_of_element_wise_updates_alone),
         cmocka_unit_test(outside_state_needs_lent_memory),
-        cmocka_unit_test(rejects_what_is_not_element_by_element)};
+        cmocka_unit_test(rejects_what_is_not_element_by_element),
+        cmocka_unit_test(too_many_buckets_are_rejected),
+        cmocka_unit_test(full_program_takes_no_value)};
     return cmocka_run_group_tests_name("program/offload", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }

@@ -237,6 +237,36 @@ static void plan_records_the_bucket(void **state)
     hpc_buf_release(&text);
 }
 
+/* A plan of an older version has no bucket: options decide, and it is written without one. */
+static void plan_without_a_bucket_leaves_it_to_the_options(void **state)
+{
+    static const char key[] = ",\"offload_bucket\":0";
+    hpc_trainer_options o = tiny_trainer(HPC_OPT_ADAMW);
+    hpc_train_plan *plan;
+    hpc_json *root;
+    hpc_trainer *t;
+    hpc_buf text = {0}, again = {0};
+    (void)state;
+    test_ok(hpc_trainer_open(&t, &o, true));
+    hpc_plan_put(&(hpc_json_out){.buf = &text}, NULL, t->value);
+    hpc_trainer_close(t);
+    char *at = strstr(text.data, key);
+    assert_non_null(at);
+    memmove(at, at + strlen(key), strlen(at + strlen(key)) + 1);
+    test_ok(hpc_json_parse(&root, text.data, strlen(text.data), "plan"));
+    test_ok(hpc_plan_get(&plan, root));
+    hpc_plan_put(&(hpc_json_out){.buf = &again}, NULL, plan);
+    assert_string_equal(again.data, text.data);
+    o.plan = plan;
+    assert_true(planned(o).outside_bytes == 0);
+    o.offload = (hpc_trainer_offload){.policy = HPC_OFFLOAD_OPTIMIZER, .bucket = BUCKET};
+    assert_true(planned(o).outside_bytes > 0);
+    hpc_plan_free(plan);
+    hpc_json_free(root);
+    hpc_buf_release(&text);
+    hpc_buf_release(&again);
+}
+
 static void rejects_what_cannot_be_offloaded(void **state)
 {
     hpc_trainer_options o = tiny_trainer(HPC_OPT_ADAMW);
@@ -258,14 +288,16 @@ static void rejects_what_cannot_be_offloaded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_rank_has_the_bits_of_memory),
-                                       cmocka_unit_test(grids_have_the_bits_of_memory),
-                                       cmocka_unit_test(checkpoints_move_between_file_and_memory),
-                                       cmocka_unit_test(bytes_are_those_of_the_closed_form),
-                                       cmocka_unit_test(budget_offloads_after_recomputation),
-                                       cmocka_unit_test(overflow_on_one_rank_writes_no_bucket),
-                                       cmocka_unit_test(plan_records_the_bucket),
-                                       cmocka_unit_test(rejects_what_cannot_be_offloaded)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_has_the_bits_of_memory),
+        cmocka_unit_test(grids_have_the_bits_of_memory),
+        cmocka_unit_test(checkpoints_move_between_file_and_memory),
+        cmocka_unit_test(bytes_are_those_of_the_closed_form),
+        cmocka_unit_test(budget_offloads_after_recomputation),
+        cmocka_unit_test(overflow_on_one_rank_writes_no_bucket),
+        cmocka_unit_test(plan_records_the_bucket),
+        cmocka_unit_test(plan_without_a_bucket_leaves_it_to_the_options),
+        cmocka_unit_test(rejects_what_cannot_be_offloaded)};
     return cmocka_run_group_tests_name("train/offload", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }
