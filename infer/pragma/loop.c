@@ -98,8 +98,8 @@ static void find_store(loop_facts *l, int32_t i)
     for (int32_t a = first; a; a = hpc_tree_next(t, a), arg++) {
         if (known && arg < EFFECT_ARGUMENTS && !(f->arg[arg] & ARG_WRITE)) continue;
         uint8_t k = kind_of(t, bare_type(t, t->node[a].type));
-        if ((known && arg < EFFECT_ARGUMENTS) || k == HPC_TYPE_POINTER || k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD ||
-            (t->node[a].flags & HPC_TREE_BY_REFERENCE))
+        if ((known && arg < EFFECT_ARGUMENTS) || k == HPC_TYPE_POINTER || k == HPC_TYPE_ARRAY ||
+            k == HPC_TYPE_RECORD || (t->node[a].flags & HPC_TREE_BY_REFERENCE))
             add_store(l, root_of(t, a), -1, known && arg < EFFECT_ARGUMENTS ? f->type[arg] : -1);
     }
 }
