@@ -250,7 +250,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(graph_options, plot),
      .argument = "FILE",
-     .help = "Also saves plots: a page (.html) or a picture (.svg, .png)."},
+     .help = "Also save plots: a page (.html) or a picture (.svg, .png)."},
     HPC_CMD_THREADS(graph_options),
     {.name = "isa",
      .kind = HPC_TEXT,

@@ -168,8 +168,7 @@ const hpc_option complete_option_table[] = {
      .fallback = "11",
      .argument = "N",
      .most = 64,
-     .help =
-         "Tokens to speculate ahead where the text repeats itself. The completions do not change."},
+     .help = "Tokens to draft by prompt lookup where the text repeats. Results do not change."},
     {.name = "check",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, check),

@@ -70,9 +70,9 @@ out:
     }
 
 static const hpc_option options[] = {
-    INT(width, "width", "32", 1024, "Columns of a node."),
+    INT(width, "width", "32", 1024, "Features per node."),
     INT(layers, "layers", "2", HPC_ENCODER_LAYERS, "Layers."),
-    INT(labels, "labels", "2048", 1 << 20, "Rows of the table of labels, which hashes share."),
+    INT(labels, "labels", "2048", 1 << 20, "Size of the hashed table of labels."),
     INT(epochs, "epochs", "4", 1000, "Passes over the samples that a network is trained on."),
     {.name = "rate",
      .kind = HPC_REAL,

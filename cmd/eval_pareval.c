@@ -124,7 +124,7 @@ static const hpc_option options[] = {
     REAL(temperature, "temperature", "-1", "T", -1, 100,
          "Sampling temperature; -1: 0 for one candidate, else 0.2."),
     REAL(top_p, "top-p", "0.95", "P", 0.01, 1,
-         "Sample from the likeliest tokens that have this probability together."),
+         "Sample from the most probable tokens that have this probability together."),
     NUMBER(max_tokens, "max-tokens", "512", 1, 65536, "Token limit of a candidate."),
     NUMBER(problems, "problems", "0", 0, 1000,
            "Judge N of the problems, chosen by the seed, in all chosen models; 0: all."),

@@ -46,7 +46,7 @@ static const hpc_option options[] = {
      .choices = hpc_model_copy_dtypes,
      .help =
          "Type of the numbers to write: f32, bf16 or f16, in files also q8_0, q6_K, q4_0 or q4_K. "
-         "Default: the type of the model."},
+         "Default: the type of the model; f32 for block formats, except with --to packed."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),

@@ -31,7 +31,7 @@ static const hpc_option options[] = {
      .argument = "TYPE",
      .choices = hpc_model_copy_dtypes,
      .help = "Type of the numbers to write: f32, bf16 or f16, by default that of config.json. With "
-             "--packed: also q8_0, q4_0 or q4_K, by default the stored types."},
+             "--packed: also q8_0, q6_K, q4_0 or q4_K, by default the stored types."},
     {.name = "adapter",
      .kind = HPC_TEXT,
      .offset = offsetof(import_options, copy.o.adapter),
@@ -60,7 +60,8 @@ const hpc_command hpc_cmd_import = {
         "Families: llama (CodeLlama, DeepSeek-Coder, Seed-Coder, HPC-Coder v2), mistral "
         "(Codestral), qwen2 (Qwen2.5-Coder), qwen3, starcoder2, granite, gemma (CodeGemma), "
         "gemma2, "
-        "gemma3_text, phi3 (Phi-4), smollm3, olmo2, gpt_neox (PolyCoder), gpt2; also with a "
+        "gemma3_text, phi3 (Phi-4), smollm3, olmo2, mixtral, qwen2_moe, qwen3_moe, olmoe, "
+        "gpt_neox (PolyCoder), gpt2; also with a "
         "sequence classification head. Pickled weights are not supported. transformers can load "
         "the "
         "result.\n\n"

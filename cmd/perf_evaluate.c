@@ -42,28 +42,47 @@ out:
     return rc;
 }
 
+/* Probabilities of held-out commits as DIR/evaluated.csv, if a folder was named. */
+static int save_predictions(const hpc_perf_gathered *s, const double (*probability)[3],
+                            const train_options *o)
+{
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    if (!o->out) return HPC_OK;
+    TRY(hpc_buf_printf(&path, "%s/evaluated.csv", o->out));
+    TRY(hpc_perf_predictions_write(&s->all, s->chosen, probability, s->chosen_n, path.data));
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
 int train_lesson_evaluate(hpc_buf *out, hpc_json_out *json, const train_lesson *l,
                           const hpc_perf_gathered *s, const train_options *o)
 {
     static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME, HPC_PERF_APART};
+    hpc_perf_judge_rule rule = HPC_PERF_JUDGE_DEFAULTS;
     int rc = HPC_OK;
+    rule.learn = l->rule;
+    rule.learnt = s->learnt_n;
+    rule.seed = (uint64_t)o->seed;
+    rule.probability = hpc_alloc((size_t)s->chosen_n + 1, sizeof *rule.probability);
+    if (!rule.probability) TRY(HPC_E_NOMEM);
     for (int k = 0; k < 3; k++) {
         bool apart = splits[k] == HPC_PERF_APART;
-        hpc_perf_judge_rule rule = HPC_PERF_JUDGE_DEFAULTS;
         hpc_perf_judgement j;
-        rule.learn = l->rule;
         rule.split = splits[k];
-        rule.learnt = s->learnt_n;
-        rule.seed = (uint64_t)o->seed;
         if (apart != (o->judge_on.n > 0)) continue;
         if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
         TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
         train_print_judgement(out, json, &j, splits[k]);
+        if (splits[k] != HPC_PERF_BY_TIME)
+            TRY(save_predictions(s, (const double(*)[3])rule.probability, o));
     }
     if (!json && !l->bag)
         hpc_buf_text(out, "no bag-of-tokens baseline: it needs the text of all changes, which "
                           "files of examples do not have\n");
 out:
+    hpc_free(rule.probability);
     return rc;
 }
 

@@ -207,7 +207,8 @@ const hpc_command hpc_cmd_perf_train = {
         "repository's history, and reports the accuracy on these. Baselines are the class "
         "frequencies, logistic regression on the size of the diff, and logistic regression on the "
         "tokens of added and removed lines. Every figure has a 95 % confidence interval from a "
-        "bootstrap over commits.",
+        "bootstrap over commits. DIR/evaluated.csv gets the probabilities of commits whose "
+        "repository was left out, or of --judge-on.",
     .examples = "hpccoder perf train --db perf.db --out model\n"
                 "hpccoder perf train --db a.db --db b.db --metric cost --evaluate --out model\n"
                 "hpccoder perf train --db perf.db --examples model/examples.csv --out both  # with "

@@ -33,8 +33,9 @@ const hpc_option pragma_option_table[] = {
     {.name = "guard",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, guard),
-     .help = "Propose loops that are parallel under assumptions, with an if clause that tests the "
-             "assumptions: the loop runs serially where they do not hold."},
+     .help =
+         "Also insert directives of loops that are parallel under assumptions, with an if clause "
+         "that tests them: the loop runs serially where they do not hold."},
     {.name = "conditional",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, conditional),

@@ -125,7 +125,12 @@ int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *f
 {
     static const hpc_verify_compiler defaults = HPC_VERIFY_COMPILER_DEFAULTS;
     const hpc_verify_file file = {
-        .tree = tree, .text = f->d.text.data, .n = f->d.text.n, .language = f->d.language};
+        .tree = tree,
+        .text = f->d.text.data,
+        .n = f->d.text.n,
+        .language = f->d.language,
+        .fixed_form = f->d.language == HPC_LANGUAGE_FORTRAN &&
+                      hpc_language_fixed_form(f->d.path, f->d.text.data, f->d.text.n)};
     hpc_verify_compiler c = defaults;
     int rc;
     if (strcmp(o->verify, "static") == 0) return HPC_OK;

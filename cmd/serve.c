@@ -213,7 +213,7 @@ static int run(void *options, int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* other processes of the user cannot read prompts */
     signal(SIGPIPE, SIG_IGN);
     TRY(prepare(&x));
-    TRY(hpc_cmd_signals_start(&signals, "serve", "requests that run are finished"));
+    TRY(hpc_cmd_signals_start(&signals, "serve", "finishing the running requests"));
     TRY(hpc_api_open(&a, &x.api));
     x.http.user = a;
     TRY(hpc_http_open(&h, &x.http));

@@ -14,7 +14,8 @@ const hpc_option serve_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(serve_options, http),
      .argument = "ADDR:PORT",
-     .help = "Numeric TCP address to listen on, such as 127.0.0.1:8012. On loopback, only "
+     .help = "TCP address to listen on, localhost or numeric, such as 127.0.0.1:8012. On loopback, "
+             "only "
              "processes of this user are served. Other addresses need --token-file. Clients "
              "must name localhost or the numeric address of the server as Host."},
     {.name = "token-file",
@@ -124,7 +125,7 @@ const hpc_option serve_option_table[] = {
      .fallback = "11",
      .argument = "N",
      .most = 64,
-     .help = "Tokens to draft by prompt lookup where the text repeats."},
+     .help = "Tokens to draft by prompt lookup where the text repeats. Results do not change."},
     HPC_CMD_DEVICE(serve_options, NULL),
     HPC_CMD_THREADS(serve_options),
     HPC_CMD_QUIET(serve_options),

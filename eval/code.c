@@ -149,6 +149,25 @@ out:
     return (int)rc;
 }
 
+/* HPC_E_ARG: the samples outside a tested fold lack a label, so nothing tells both apart. */
+static int check_folds(const code_set *s, const bool *tested)
+{
+    int64_t in[HPC_EVAL_CODE_FOLDS][2] = {{0}}, all[2] = {0};
+    for (int64_t k = 0; k < s->n; k++) {
+        all[s->item[k].label]++;
+        if (s->item[k].fold >= 0) in[s->item[k].fold][s->item[k].label]++;
+    }
+    for (int f = 0; f < HPC_EVAL_CODE_FOLDS; f++)
+        for (int label = 0; label < 2; label++)
+            if (tested[f] && in[f][label] == all[label])
+                return hpc_fail(HPC_E_ARG,
+                                "fold %d: the other folds have no sample with label %d to train "
+                                "on: spread each label over several folds, or add samples of fold "
+                                "-1",
+                                f, label);
+    return HPC_OK;
+}
+
 static int run_folds(hpc_eval_code_result *out, code_set *s, const hpc_encoder_options *o,
                      hpc_progress *progress)
 {
@@ -159,6 +178,7 @@ static int run_folds(hpc_eval_code_result *out, code_set *s, const hpc_encoder_o
     for (int64_t k = 0; k < s->n; k++)
         if (s->item[k].fold >= 0) has[s->item[k].fold] = true;
     for (int f = 0; f < HPC_EVAL_CODE_FOLDS; f++) folds += has[f];
+    TRY(check_folds(s, has));
     TRY(hpc_encoder_open(&e, o));
     hpc_progress_start(progress, "training", "folds", folds);
     for (int f = 0; f < HPC_EVAL_CODE_FOLDS; f++) {

@@ -35,7 +35,8 @@ typedef struct hpc_eval_code_result {
     hpc_eval_code_value ahead[HPC_EVAL_CODE_METHODS]; /* minus that of the score */
 } hpc_eval_code_result;
 enum { HPC_EVAL_CODE_FOLDS = 64, HPC_EVAL_CODE_RESAMPLES = 2000 };
-/* HPC_E_FORMAT names the line of an invalid sample. HPC_E_ARG: no group has both labels. */
+/* HPC_E_FORMAT names the line of an invalid sample. HPC_E_ARG: no group has both labels, or
+ * all samples outside a tested fold have one label. */
 int hpc_eval_code(hpc_eval_code_result *out, const char *path, const hpc_encoder_options *o,
                   hpc_progress *progress);
 

@@ -28,38 +28,104 @@ static double deviation(const code_set *s, bool graph)
     return variance > 0 ? sqrt(variance) : 1;
 }
 
-static void add_pair(tally *t, double score, double graph)
+typedef struct scales {
+    double score, graph; /* deviations */
+    bool has_score;
+} scales;
+
+typedef struct ranked {
+    double key; /* NAN: half of its pairs count, as with ties */
+    bool one;
+} ranked;
+
+/* The weighted sum. One method alone keeps its own numbers, whose order rounding cannot change. */
+static double key_of(const code_sample *x, int weight, const scales *by)
 {
-    t->pairs++;
-    for (int w = 0; w < WEIGHTS; w++) {
-        double share = (double)w / (WEIGHTS - 1);
-        double ahead = share * graph + (share < 1 ? (1 - share) * score : 0);
-        t->right[w] += ahead > 0 ? 1 : ahead < 0 ? 0 : 0.5;
+    double share = (double)weight / (WEIGHTS - 1), score = by->has_score ? x->score : 0;
+    if (weight == 0) return score;
+    if (weight == WEIGHTS - 1) return x->graph_score;
+    return share * x->graph_score / by->graph + (1 - share) * score / by->score;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    double x = ((const ranked *)a)->key, y = ((const ranked *)b)->key;
+    if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
+    return (x > y) - (x < y);
+}
+
+/* Pairs in which label 1 has the higher key, in one pass over sorted samples. */
+static double count_right(const ranked *x, int64_t n)
+{
+    double right = 0, ones = 0, zeros = 0; /* before the samples of one key */
+    for (int64_t k = 0; k < n;) {
+        double key = x[k].key, own[2] = {0};
+        do own[x[k++].one]++;
+        while (k < n && (x[k].key == key || (isnan(x[k].key) && isnan(key))));
+        right += own[1] * (zeros + own[0] / 2);
+        if (isnan(key)) right += (ones * own[0] - own[1] * zeros) / 2;
+        ones += own[1];
+        zeros += own[0];
+    }
+    return right;
+}
+
+/* x: scratch for n. */
+static void count_group(tally *t, ranked *x, const code_sample *const *of, int64_t n,
+                        const scales *by)
+{
+    double ones = 0;
+    for (int64_t k = 0; k < n; k++) ones += (double)of[k]->label;
+    t->pairs = ones * ((double)n - ones);
+    for (int w = 0; t->pairs > 0 && w < WEIGHTS; w++) {
+        for (int64_t k = 0; k < n; k++)
+            x[k] = (ranked){.key = key_of(of[k], w, by), .one = of[k]->label == 1};
+        qsort(x, (size_t)n, sizeof *x, by_key);
+        t->right[w] = count_right(x, n);
     }
 }
 
-static void count(tally *t, const code_set *s, bool has_score)
+static int by_group(const void *a, const void *b)
 {
-    double by_score = deviation(s, false), by_graph = deviation(s, true);
-    for (int64_t a = 0; a < s->n; a++)
-        for (int64_t b = 0; b < s->n; b++) {
-            const code_sample *one = &s->item[a], *zero = &s->item[b];
-            if (one->fold < 0 || zero->fold < 0 || one->group != zero->group) continue;
-            if (one->label != 1 || zero->label != 0) continue;
-            add_pair(&t[one->group], has_score ? (one->score - zero->score) / by_score : 0,
-                     (one->graph_score - zero->graph_score) / by_graph);
-        }
+    int64_t x = (*(const code_sample *const *)a)->group,
+            y = (*(const code_sample *const *)b)->group;
+    return (x > y) - (x < y);
 }
 
-/* The weight with the largest area over all groups but one. */
-static int weight_without(const tally *t, int64_t groups, int64_t without)
+static int count(tally *t, const code_set *s, bool has_score)
+{
+    const scales by = {deviation(s, false), deviation(s, true), has_score};
+    const code_sample **of = hpc_alloc((size_t)s->n + 1, sizeof *of);
+    ranked *x = hpc_alloc((size_t)s->n + 1, sizeof *x);
+    int64_t n = 0, end;
+    int rc = of && x ? HPC_OK : HPC_E_NOMEM;
+    for (int64_t k = 0; rc == HPC_OK && k < s->n; k++)
+        if (s->item[k].fold >= 0) of[n++] = &s->item[k];
+    if (n > 0) qsort(of, (size_t)n, sizeof *of, by_group);
+    for (int64_t begin = 0; begin < n; begin = end) {
+        for (end = begin; end < n && of[end]->group == of[begin]->group;) end++;
+        count_group(&t[of[begin]->group], x, of + begin, end - begin, &by);
+    }
+    hpc_free(x);
+    hpc_free(of);
+    return rc;
+}
+
+static tally sum_of(const tally *t, int64_t groups)
+{
+    tally all = {0};
+    for (int64_t g = 0; g < groups; g++)
+        for (int w = 0; w < WEIGHTS; w++) all.right[w] += t[g].right[w];
+    return all;
+}
+
+/* The weight with the largest area over all groups but one. Counts of halves have no rounding. */
+static int weight_without(const tally *all, const tally *one)
 {
     int best = 0;
     double most = -1;
     for (int w = 0; w < WEIGHTS; w++) {
-        double right = 0;
-        for (int64_t g = 0; g < groups; g++)
-            if (g != without) right += t[g].right[w];
+        double right = all->right[w] - one->right[w];
         if (right > most) {
             most = right;
             best = w;
@@ -135,11 +201,17 @@ static int resample(hpc_eval_code_result *out, const tally *t, int64_t groups, u
 
 int code_check_groups(const code_set *s)
 {
-    for (int64_t a = 0; a < s->n; a++)
-        for (int64_t b = 0; b < s->n; b++)
-            if (s->item[a].fold >= 0 && s->item[b].fold >= 0 && s->item[a].label == 1 &&
-                s->item[b].label == 0 && s->item[a].group == s->item[b].group)
-                return HPC_OK;
+    uint8_t *seen = hpc_alloc((size_t)hpc_map_n(s->groups) + 1, 1); /* bit 0, 1: labels */
+    bool both = false;
+    if (!seen) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < s->n && !both; k++) {
+        const code_sample *x = &s->item[k];
+        if (x->fold < 0) continue;
+        seen[x->group] |= (uint8_t)(1 << x->label);
+        both = seen[x->group] == 3;
+    }
+    hpc_free(seen);
+    if (both) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "no group has samples of both labels in a fold from 0 on: nothing "
                                "can be compared");
 }
@@ -150,13 +222,15 @@ int code_areas(hpc_eval_code_result *out, const code_set *s, uint64_t seed)
     tally *t = hpc_alloc((size_t)groups + 1, sizeof *t);
     int rc = HPC_OK;
     if (!t) return HPC_E_NOMEM;
-    count(t, s, out->has_score);
+    TRY(count(t, s, out->has_score));
     for (int64_t g = 0; g < groups; g++)
         if (t[g].pairs > 0) t[used++] = t[g];
+    tally all = sum_of(t, used);
     for (int64_t g = 0; g < used; g++)
-        t[g].both = t[g].right[out->has_score ? weight_without(t, used, g) : WEIGHTS - 1];
+        t[g].both = t[g].right[out->has_score ? weight_without(&all, &t[g]) : WEIGHTS - 1];
     out->groups = used;
-    rc = resample(out, t, used, seed);
+    TRY(resample(out, t, used, seed));
+out:
     hpc_free(t);
     return rc;
 }

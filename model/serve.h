@@ -72,6 +72,10 @@ int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
 /* The matrices of all experts, if the file has them in this type, one after the other: then they
  * can be lent to a program as plain rows. NULL otherwise. */
 const void *hpc_serve_mapped(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype dtype);
+/* Lends to p the matrices of experts that it takes as plain rows: those that hpc_serve_mapped finds
+ * for its types. The caller frees *out. */
+int hpc_serve_lend(hpc_lent **out, int64_t *n, const hpc_program *p, const hpc_weights *w,
+                   const hpc_model_config *c);
 /* Writes c's rotary frequencies to the state of e, which runs p; does nothing with learned
  * positions. */
 int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c);

@@ -178,6 +178,30 @@ const void *hpc_serve_mapped(const hpc_weights *w, const hpc_model_tensor *t, hp
     return same && (uintptr_t)s.t.data % ALIGNED == 0 ? s.t.data : NULL;
 }
 
+int hpc_serve_lend(hpc_lent **out, int64_t *n, const hpc_program *p, const hpc_weights *w,
+                   const hpc_model_config *c)
+{
+    hpc_model_tensor *all = NULL;
+    int64_t all_n = 0;
+    int rc;
+    *out = NULL;
+    *n = 0;
+    TRY(hpc_model_tensors(&all, &all_n, c));
+    *out = hpc_alloc((size_t)all_n, sizeof **out);
+    if (!*out) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < all_n; k++) {
+        hpc_value v = hpc_program_find(p, all[k].name);
+        const hpc_type *type = &p->value[v].type;
+        if (type->rank != 3 || type->pack != HPC_PLAIN) continue;
+        (*out)[(*n)++] = (hpc_lent){.state = v,
+                                    .data = hpc_serve_mapped(w, &all[k], (hpc_dtype)type->dtype),
+                                    .bytes = hpc_type_bytes(type)};
+    }
+out:
+    hpc_free(all);
+    return rc;
+}
+
 hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
 {
     model_source s;

@@ -214,11 +214,26 @@ static double by_level(const hpc_machine *m, const hpc_simulated_link *l, double
     return time;
 }
 
+/* Each rank sends every other rank its part. The parts that the members of a group send to ranks of
+ * other groups share what leads out of the group. */
+static double pairwise(const hpc_machine *m, const hpc_simulated_link *l, double bytes)
+{
+    double time = 0, members = 1;
+    for (int k = 0; k < m->level_n; k++) {
+        double peers = (l->across[k] - 1) * members;
+        double share = m->level[k].bandwidth / sharers(m, l, k);
+        time += peers * (members * bytes / l->size / share + m->level[k].latency);
+        members *= l->across[k];
+    }
+    return time;
+}
+
 double hpc_simulate_seconds(const hpc_machine *m, const hpc_simulated_link *l, hpc_comm_kind kind,
                             double bytes)
 {
     double passes = kind == HPC_ALL_REDUCE ? 2 : 1;
     if (l->size == 1) return 0;
+    if (kind == HPC_ALL_TO_ALL) return pairwise(m, l, bytes);
     return fmin(flat(m, l, passes, bytes), by_level(m, l, passes, bytes));
 }
 

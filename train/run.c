@@ -206,6 +206,7 @@ static int open_trainer(run *r)
     if (r->prune.frozen) o.masks = r->prune.masks;
     if (r->traced) o.traced = 0;
     hpc_trainer_close(r->trainer);
+    r->trainer = NULL; /* the run closes it once, whether or not another opens */
     int rc = run_products_open(&r->trainer, &o, r->o->out, r->leads);
     if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
     if (rc >= 0 && r->plan.unproven[0]) say(r, "the proof of the grid fails: %s", r->plan.unproven);

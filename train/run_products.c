@@ -13,6 +13,7 @@ int run_products_open(hpc_trainer **out, hpc_trainer_options *o, const char *fol
     char path[RUN_PATH];
     hpc_buf record = {0}, chosen = {0};
     int rc = HPC_OK;
+    *out = NULL;
     if (snprintf(path, sizeof path, "%s/products.json", folder) >= RUN_PATH)
         TRY(hpc_fail(HPC_E_ARG, "%s: the path is too long", folder));
     if (hpc_file_exists(path)) TRY(hpc_file_read(&record, path, RECORD_MOST));

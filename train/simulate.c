@@ -7,6 +7,7 @@
 #include "runtime/program/op/op.h"
 #include "train/plan.h"
 #include "train/simulate.h"
+#include "train/transfer.h"
 
 typedef struct clocks {
     const hpc_machine *m;
@@ -20,13 +21,6 @@ typedef struct clocks {
 
 /* ---- instructions ------------------------------------------------------------------------------
  */
-
-static int64_t elements(const hpc_type *t)
-{
-    int64_t n = 1;
-    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
-    return n;
-}
 
 /* 0: f64, 1: f32, 2: factors of bf16. */
 static int type_of(const hpc_program *p, const hpc_insn *i)
@@ -42,9 +36,19 @@ static int type_of(const hpc_program *p, const hpc_insn *i)
     return type;
 }
 
-/* The shortest side of a product: of its result, or along which it sums. */
-static double shortest(const hpc_program *p, const hpc_insn *i)
+/* The shortest side of products of groups, if these have as many rows each. */
+static double shortest_of_groups(const hpc_program *p, const hpc_insn *i, double share)
 {
+    const hpc_type *a = &p->value[i->operand[1]].type, *b = &p->value[i->operand[2]].type;
+    const hpc_type *start = &p->value[i->operand[3]].type, *y = &p->value[i->operand[0]].type;
+    double rows = share * (double)a->extent[0] / (double)(start->extent[0] - 1);
+    return fmin(rows, fmin((double)a->extent[1], (double)(y->rank == 3 ? b : y)->extent[1]));
+}
+
+/* The shortest side of a product: of its result, or along which it sums. */
+static double shortest(const hpc_program *p, const hpc_insn *i, double share)
+{
+    if (i->op == &hpc_op_grouped) return shortest_of_groups(p, i, share);
     const hpc_matmul_attr *at = i->attr;
     const hpc_type *a = &p->value[i->operand[2]].type, *y = &p->value[i->operand[0]].type;
     double sums = (double)a->extent[a->rank - (at->trans_a ? 2 : 1)];
@@ -58,7 +62,24 @@ static bool is_attention(const hpc_op *op)
 
 static bool is_product(const hpc_op *op)
 {
-    return op == &hpc_op_matmul || op == &hpc_op_head_loss || op == &hpc_op_head_loss_grad;
+    return op == &hpc_op_matmul || op == &hpc_op_grouped || op == &hpc_op_head_loss ||
+           op == &hpc_op_head_loss_grad;
+}
+
+/* Rows that have come from other ranks have extents for those of all: each brings its share. */
+static hpc_cost expected_cost(double *share, const hpc_program *p, const hpc_insn *i)
+{
+    hpc_cost c = hpc_insn_cost(p, i);
+    *share = 1;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0) continue;
+        const hpc_type *t = &p->value[i->operand[k]].type;
+        double rows = hpc_transfer_share(p, t);
+        c.bytes -= (1 - rows) * (double)hpc_type_bytes(t);
+        *share = fmin(*share, rows);
+    }
+    c.flops *= *share;
+    return c;
 }
 
 /* The longer of its operations and of its bytes. */
@@ -66,12 +87,13 @@ static double seconds_of(const clocks *w, const hpc_insn *i)
 {
     const hpc_machine *m = w->m;
     int type = type_of(w->p, i);
-    hpc_cost c = hpc_insn_cost(w->p, i);
+    double rows;
+    hpc_cost c = expected_cost(&rows, w->p, i);
     double share = m->other, rate = m->rate[is_product(i->op) || is_attention(i->op) ? type : 1];
     if (is_product(i->op)) share = m->product[type];
     if (is_attention(i->op)) share = m->attention;
-    if (i->op == &hpc_op_matmul) {
-        double side = shortest(w->p, i);
+    if (i->op == &hpc_op_matmul || i->op == &hpc_op_grouped) {
+        double side = shortest(w->p, i, rows);
         share *= side / (side + m->half);
     }
     return fmax(c.flops / (rate * share), c.bytes / (m->bandwidth * m->stream)) + m->launch;
@@ -84,6 +106,13 @@ static double ready_at(const clocks *w, const hpc_insn *i)
         if (i->operand[k] >= 0) at = fmax(at, w->ready[i->operand[k]]);
     if (i->tags.guard >= 0) at = fmax(at, w->ready[i->tags.guard]);
     return at;
+}
+
+static void results_at(clocks *w, const hpc_insn *i, double at)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && i->op->sig.operand[k].flags & HPC_OUT)
+            w->ready[i->operand[k]] = at;
 }
 
 /* A message is under way while its sender computes; the schedule of tasks waits for it. */
@@ -99,23 +128,32 @@ static void send(clocks *w, const hpc_insn *i, double times)
     w->out->messages[a->axes] += (int64_t)times;
 }
 
+static double transfer(clocks *w, const hpc_transfer *t, double times)
+{
+    const hpc_simulated_link *l = &w->link[t->axes];
+    bool whole = t->kind == HPC_ALL_REDUCE || t->kind == HPC_BROADCAST;
+    double bytes = (double)hpc_transfer_bytes(t) * (whole ? 1 : l->size);
+    double seconds = hpc_simulate_seconds(w->m, l, t->kind, bytes);
+    w->communication += seconds;
+    if (l->size == 1) return 0;
+    w->out->sent[t->axes] += (int64_t)times * hpc_simulate_sent(l, t->kind, t->dtype, t->n);
+    w->out->messages[t->axes] += (int64_t)times;
+    return seconds;
+}
+
+/* Computation goes on beside a collective, but waits for an exchange of rows. */
 static void communicate(clocks *w, const hpc_insn *i, double times)
 {
-    const hpc_comm_attr *a = i->attr;
-    const hpc_simulated_link *l = &w->link[a->axes];
-    const hpc_type *y = &w->p->value[i->operand[0]].type, *x = &w->p->value[i->operand[1]].type;
-    hpc_comm_kind kind = (hpc_comm_kind)i->op->comm;
-    int64_t n = elements(kind == HPC_REDUCE_SCATTER ? y : x);
-    double whole = (double)hpc_type_bytes(kind == HPC_ALL_GATHER ? y : x);
-    double seconds = hpc_simulate_seconds(w->m, l, kind, whole);
-    double begin = fmax(fmax(w->now, w->sends), ready_at(w, i));
+    hpc_transfer part[HPC_TRANSFERS];
+    int n = hpc_transfers_of(part, w->p, i);
+    w->sends = fmax(fmax(w->now, w->sends), ready_at(w, i));
     w->now += w->m->launch;
-    w->sends = begin + seconds;
-    w->communication += seconds;
-    w->ready[i->operand[0]] = w->sends;
-    if (l->size == 1) return;
-    w->out->sent[a->axes] += (int64_t)times * hpc_simulate_sent(l, kind, (hpc_dtype)x->dtype, n);
-    w->out->messages[a->axes] += (int64_t)times;
+    for (int k = 0; k < n; k++) w->sends += transfer(w, &part[k], times);
+    if (i->op->exchange) {
+        w->exposed += fmax(0, w->sends - w->now);
+        w->now = fmax(w->now, w->sends);
+    }
+    results_at(w, i, w->sends);
 }
 
 static void compute(clocks *w, const hpc_insn *i)
@@ -128,9 +166,7 @@ static void compute(clocks *w, const hpc_insn *i)
     w->exposed += begin - w->now;
     w->now = begin + seconds;
     w->compute += seconds;
-    for (int k = 0; k < i->op->sig.operand_n; k++)
-        if (i->operand[k] >= 0 && i->op->sig.operand[k].flags & HPC_OUT)
-            w->ready[i->operand[k]] = w->now;
+    results_at(w, i, w->now);
 }
 
 /* ---- segments ----------------------------------------------------------------------------------
@@ -140,7 +176,7 @@ static int check_kind(const hpc_insn *i)
 {
     int k = i->op->comm;
     if (k < 0 || k == HPC_SEND || k == HPC_RECV || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER ||
-        k == HPC_REDUCE_SCATTER)
+        k == HPC_REDUCE_SCATTER || k == HPC_ALL_TO_ALL)
         return HPC_OK;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost model for the simulation", i->op->sig.name);
 }
@@ -150,13 +186,14 @@ static int run_segment(clocks *w, int s, double times)
 {
     const hpc_segment *g = &w->p->segment[s];
     hpc_simulation *out = w->out;
+    double rows;
     int rc = HPC_OK;
     w->now = w->sends = w->compute = w->communication = w->exposed = 0;
     for (int64_t v = 0; v < w->p->value_n; v++) w->ready[v] = 0;
     for (int64_t k = 0; k < g->insn_n; k++) {
         const hpc_insn *i = &g->insn[k];
         TRY(check_kind(i));
-        hpc_cost c = hpc_insn_cost(w->p, i);
+        hpc_cost c = expected_cost(&rows, w->p, i);
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
         if (i->tags.idle) continue;

@@ -62,7 +62,7 @@ typedef struct hpc_simulation {
     double compute_s, communication_s; /* per step, each without overlap */
     double exposed_s;                  /* exposed communication */
     double least_s;                    /* the larger of the two: perfect overlap */
-    double flops, bytes;               /* per step, from the op table */
+    double flops, bytes;               /* per step, from the op table, with the rows expected */
     double message_s, bubble_s; /* of a pipeline: its longest message; most time without a task */
     double rest_s;              /* of a pipeline: after the gradients */
     double segment_s[HPC_SIMULATED_SEGMENTS], times[HPC_SIMULATED_SEGMENTS]; /* one run; runs */

@@ -43,6 +43,50 @@ void hpc_bench_emit_graph_edge(hpc_bench_emitter *e)
         hpc_graph_add(e->p, a, b, &g);
 }
 
+/* Attention with one head. */
+typedef struct attention {
+    hpc_graph g;
+    hpc_value x, dy, target, source, lse, delta;
+} attention;
+
+static attention attention_of(hpc_bench_emitter *e)
+{
+    hpc_bench_fill normal = {.kind = HPC_FILL_NORMAL, .by = 1};
+    hpc_dtype own = e->job->dtype, wide = own == HPC_F64 ? HPC_F64 : HPC_F32;
+    const int64_t rows[] = {e->n[0], 1};
+    return (attention){.g = graph(e),
+                       .x = matrix(e, "x", e->n[0]),
+                       .dy = matrix(e, "dy", e->n[0]),
+                       .target = hpc_bench_input(e, "target", own, normal, 2, rows),
+                       .source = hpc_bench_input(e, "source", own, normal, 2, rows),
+                       .lse = hpc_bench_input(e, "lse", wide, normal, 2, rows),
+                       .delta = hpc_bench_input(e, "delta", wide, normal, 2, rows)};
+}
+
+void hpc_bench_emit_graph_attend(hpc_bench_emitter *e)
+{
+    const hpc_graph_attend_attr *at = e->attr;
+    attention a = attention_of(e);
+    hpc_graph_attend(e->p, NULL, a.x, a.target, a.source, &a.g, at->slope);
+}
+
+void hpc_bench_emit_graph_attend_target(hpc_bench_emitter *e)
+{
+    attention a = attention_of(e);
+    hpc_value operand[] = {HPC_NEW,  HPC_NEW, a.dy,      a.x,      a.target,
+                           a.source, a.lse,   a.g.start, a.g.index};
+    hpc_emit(e->p, &hpc_op_graph_attend_target, operand, e->attr);
+}
+
+/* The graph serves as its own transpose. */
+void hpc_bench_emit_graph_attend_source(hpc_bench_emitter *e)
+{
+    attention a = attention_of(e);
+    hpc_value operand[] = {HPC_NEW,  HPC_NEW, a.x,     a.dy,      a.target,
+                           a.source, a.lse,   a.delta, a.g.start, a.g.index};
+    hpc_emit(e->p, &hpc_op_graph_attend_source, operand, e->attr);
+}
+
 void hpc_bench_emit_graph_softmax(hpc_bench_emitter *e)
 {
     hpc_graph_softmax(e->p, matrix(e, "x", e->n[0] * e->n[1]), starts(e), NULL);

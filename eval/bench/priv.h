@@ -93,6 +93,9 @@ hpc_value hpc_bench_state(hpc_bench_emitter *e, const char *name, hpc_dtype dtyp
                           hpc_bench_fill fill, int rank, const int64_t *extent);
 
 /* Emitters of ops on graphs (op_case_graph.c). */
+void hpc_bench_emit_graph_attend(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_attend_source(hpc_bench_emitter *e);
+void hpc_bench_emit_graph_attend_target(hpc_bench_emitter *e);
 void hpc_bench_emit_graph_edge(hpc_bench_emitter *e);
 void hpc_bench_emit_graph_merge(hpc_bench_emitter *e);
 void hpc_bench_emit_graph_reduce(hpc_bench_emitter *e);

@@ -286,10 +286,11 @@ out:
 
 int hpc_encoder_train(double *loss, hpc_encoder *e, const hpc_encoder_sample *s, int64_t n)
 {
-    int64_t *order = hpc_alloc((size_t)n + 1, sizeof *order);
     int32_t step = 0;
     int rc = HPC_E_NOMEM;
     *loss = 0;
+    if (n < 1) return hpc_fail(HPC_E_ARG, "the graph network has no samples to train on");
+    int64_t *order = hpc_alloc((size_t)n + 1, sizeof *order);
     if (!order) return rc;
     TRY(hpc_saga_initialise(e->e, e->p, e->o.seed));
     TRY(clear_moments(e));

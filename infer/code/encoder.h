@@ -40,7 +40,7 @@ typedef struct hpc_encoder_sample {
 typedef struct hpc_encoder hpc_encoder; /* one thread uses it at a time */
 int hpc_encoder_open(hpc_encoder **out, const hpc_encoder_options *o);
 void hpc_encoder_close(hpc_encoder *e);
-/* Begins with new parameters. *loss: mean of the last epoch, in nats. */
+/* Begins with new parameters. *loss: mean of the last epoch, in nats. HPC_E_ARG: no samples. */
 int hpc_encoder_train(double *loss, hpc_encoder *e, const hpc_encoder_sample *s, int64_t n);
 /* out[k]: logit of label 1 against label 0. */
 int hpc_encoder_score(double *out, hpc_encoder *e, const hpc_encoder_sample *s, int64_t n);

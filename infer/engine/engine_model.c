@@ -96,37 +96,13 @@ static int check_packed(const engine_model *m)
         hpc_device_about(m->d).backend);
 }
 
-/* Lends what the file has in the types of the program; *lent: the number of these states. */
-static int lend_mapped(hpc_lent **list, int64_t *lent, const engine_model *m)
-{
-    hpc_model_tensor *all = NULL;
-    int64_t n = 0;
-    int rc;
-
-    TRY(hpc_model_tensors(&all, &n, &m->c));
-    *list = hpc_alloc((size_t)n, sizeof **list);
-    if (!*list) TRY(HPC_E_NOMEM);
-    for (int64_t k = 0; k < n; k++) {
-        hpc_value v = hpc_program_find(m->p, all[k].name);
-        const hpc_type *type = &m->p->value[v].type;
-        if (type->rank != 3 || type->pack != HPC_PLAIN) continue;
-        (*list)[(*lent)++] =
-            (hpc_lent){.state = v,
-                       .data = hpc_serve_mapped(m->from, &all[k], (hpc_dtype)type->dtype),
-                       .bytes = hpc_type_bytes(type)};
-    }
-out:
-    hpc_free(all);
-    return rc;
-}
-
 static int open_stored(engine_model *m)
 {
     hpc_exec_options o = {0};
     hpc_lent *list = NULL;
     int rc = HPC_OK;
 
-    if (m->maps) TRY(lend_mapped(&list, &o.lent_n, m));
+    if (m->maps) TRY(hpc_serve_lend(&list, &o.lent_n, m->p, m->from, &m->c));
     o.lent = list;
     m->maps = o.lent_n > 0;
     TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, &o));

@@ -38,6 +38,10 @@ static inline const char *hpc_perf_examples_name(const hpc_perf_examples *x, siz
 
 /* CSV with a header: repository, metric, commit, base, time, label, change, and all features. */
 int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path);
+/* CSV with the probabilities of slower, same and faster of examples chosen[0] .. chosen[n-1] in
+ * place of features; examples whose probabilities are NAN are left out. */
+int hpc_perf_predictions_write(const hpc_perf_examples *x, const int64_t *chosen,
+                               const double (*probability)[3], int64_t n, const char *path);
 /* Adds the examples of an untrusted file. HPC_E_FORMAT names the line. Features that an older file
  * lacks are 0, and `lacks` names one. */
 int hpc_perf_examples_read(hpc_perf_examples *x, const char *path);

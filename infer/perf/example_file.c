@@ -47,32 +47,61 @@ static void put_feature(hpc_buf *b, double v)
         hpc_buf_text(b, ",");
 }
 
+/* "repository,metric,commit,base,time,label,change" of example i, after the end of a line. */
+static void put_origin(hpc_buf *b, const hpc_perf_examples *x, int64_t i)
+{
+    const hpc_perf_example *e = &x->item[i];
+    char id[41];
+    hpc_buf_text(b, "\n");
+    put_text(b, hpc_perf_examples_name(x, x->from[i].repository));
+    hpc_buf_text(b, ",");
+    put_text(b, hpc_perf_examples_name(x, x->from[i].metric));
+    hpc_git_id_text(id, &x->from[i].head);
+    hpc_buf_printf(b, ",%s", id);
+    hpc_git_id_text(id, &x->from[i].base);
+    hpc_buf_printf(b, ",%s,%" PRId64 ",%s", id, e->time, hpc_perf_verdict_name(e->label));
+    put_number(b, e->change);
+}
+
+static void put_heads(hpc_buf *b)
+{
+    for (int k = 0; k < HEADS; k++) hpc_buf_printf(b, "%s%s", k ? "," : "", heads[k]);
+}
+
+/* Ends the last line; releases b. */
+static int save(hpc_buf *b, const char *path)
+{
+    int rc = hpc_buf_text(b, "\n");
+    if (rc >= 0) rc = hpc_file_save(path, b->data, b->n);
+    hpc_buf_release(b);
+    return rc;
+}
+
 int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path)
 {
     hpc_buf b = {0};
-    char id[41];
-    int rc = HPC_OK;
-    for (int k = 0; k < HEADS; k++) hpc_buf_printf(&b, "%s%s", k ? "," : "", heads[k]);
+    put_heads(&b);
     for (int f = 0; f < HPC_PERF_FEATURES; f++)
         hpc_buf_printf(&b, ",%s", hpc_perf_feature_at(f)->name);
     for (int64_t i = 0; i < x->n; i++) {
-        const hpc_perf_example *e = &x->item[i];
-        hpc_buf_text(&b, "\n");
-        put_text(&b, hpc_perf_examples_name(x, x->from[i].repository));
-        hpc_buf_text(&b, ",");
-        put_text(&b, hpc_perf_examples_name(x, x->from[i].metric));
-        hpc_git_id_text(id, &x->from[i].head);
-        hpc_buf_printf(&b, ",%s", id);
-        hpc_git_id_text(id, &x->from[i].base);
-        hpc_buf_printf(&b, ",%s,%" PRId64 ",%s", id, e->time, hpc_perf_verdict_name(e->label));
-        put_number(&b, e->change);
-        for (int f = 0; f < HPC_PERF_FEATURES; f++) put_feature(&b, e->x.value[f]);
+        put_origin(&b, x, i);
+        for (int f = 0; f < HPC_PERF_FEATURES; f++) put_feature(&b, x->item[i].x.value[f]);
     }
-    TRY(hpc_buf_text(&b, "\n"));
-    TRY(hpc_file_save(path, b.data, b.n));
-out:
-    hpc_buf_release(&b);
-    return rc;
+    return save(&b, path);
+}
+
+int hpc_perf_predictions_write(const hpc_perf_examples *x, const int64_t *chosen,
+                               const double (*probability)[3], int64_t n, const char *path)
+{
+    hpc_buf b = {0};
+    put_heads(&b);
+    for (int c = 0; c < 3; c++) hpc_buf_printf(&b, ",p_%s", hpc_perf_verdict_name(c));
+    for (int64_t k = 0; k < n; k++) {
+        if (isnan(probability[k][0])) continue;
+        put_origin(&b, x, chosen[k]);
+        for (int c = 0; c < 3; c++) hpc_buf_printf(&b, ",%.6g", probability[k][c]);
+    }
+    return save(&b, path);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------

@@ -176,6 +176,14 @@ out:
     return rc;
 }
 
+static void put_probabilities(const trial *t)
+{
+    for (int64_t k = 0; k < t->n && t->rule->probability; k++)
+        for (int c = 0; c < 3; c++)
+            t->rule->probability[k][c] =
+                t->is_predicted[k] ? t->predicted[HPC_PERF_LEARNER][k].p[c] : NAN;
+}
+
 /* Drops the examples without a prediction. */
 static int figure(trial *t)
 {
@@ -215,6 +223,7 @@ int hpc_perf_judge(hpc_perf_judgement *out, const hpc_perf_example *e, const hpc
     TRY(rule->split == HPC_PERF_BY_GROUP  ? by_group(&t)
         : rule->split == HPC_PERF_BY_TIME ? by_time(&t)
                                           : apart(&t));
+    put_probabilities(&t);
     TRY(figure(&t));
 out:
     hpc_free(t.train);

@@ -78,6 +78,8 @@ typedef struct hpc_perf_judge_rule {
     double last;    /* share of each repository's time that BY_TIME leaves out */
     int64_t resamples;
     uint64_t seed; /* of the bootstrap */
+    /* NULL, or [n]: receives the learner's probabilities of tested examples, NAN for others. */
+    double (*probability)[3];
 } hpc_perf_judge_rule;
 #define HPC_PERF_JUDGE_DEFAULTS                                                                    \
     {                                                                                              \

@@ -63,37 +63,6 @@ static void put_directive(hpc_buf *out, const hpc_buf *text, size_t begin, size_
     }
 }
 
-/* A Fortran directive stands on lines of its own, which continue where one is too long. In fixed
- * form it begins in column 1. */
-static void put_fortran(hpc_buf *out, const hpc_buf *text, size_t begin, size_t at,
-                        const char *directive, bool fixed)
-{
-    enum { FIXED_COLUMNS = 72, FREE_COLUMNS = 100 };
-    static const char sentinel[] = "!$omp";
-    const char *eol = ending(text, at), *p = directive + sizeof sentinel; /* and a blank */
-    const size_t indent = fixed ? 0 : at - begin, most = fixed ? FIXED_COLUMNS : FREE_COLUMNS;
-    for (bool first = true; *p; first = false) {
-        const size_t head = indent + sizeof sentinel + !first;
-        size_t n = strlen(p), cut = n;
-        if (head + n + 2 > most) {
-            cut = head + 12 < most ? most - head - 2 : 10;
-            if (cut > n) cut = n;
-            for (size_t k = cut; k > 0 && cut < n; k--)
-                if (p[k - 1] == ' ') {
-                    cut = k;
-                    break;
-                }
-        }
-        hpc_buf_add(out, text->data + begin, indent);
-        hpc_buf_printf(out, "%s%s%.*s%s%s", sentinel,
-                       first   ? " "
-                       : fixed ? "& "
-                               : " ",
-                       (int)cut, p, cut < n && !fixed ? " &" : "", eol);
-        p += cut;
-    }
-}
-
 /* All directives of the line of loop *i, or that of loop `only`; sets *i to the first loop of
  * another line. */
 static int change_line(hpc_directive_edits *c, const hpc_directive_file *f, int64_t only,
@@ -112,8 +81,9 @@ static int change_line(hpc_directive_edits *c, const hpc_directive_file *f, int6
         if (!f->choice[*i].put || (only >= 0 && *i != only)) continue;
         size_t at = f->loops.item[*i].at;
         if (f->language == HPC_LANGUAGE_FORTRAN)
-            put_fortran(&c->text, text, begin, at, f->choice[*i].directive,
-                        hpc_language_fixed_form(f->path, text->data, text->n));
+            hpc_pragma_lines(&c->text, text->data + begin, at - begin, f->choice[*i].directive,
+                             hpc_language_fixed_form(f->path, text->data, text->n),
+                             ending(text, at));
         else
             put_directive(&c->text, text, begin, from, at, f->choice[*i].directive);
         c->directives_n++;

@@ -131,3 +131,33 @@ int hpc_pragma_translate(hpc_pragma_loops *l)
 out:
     return rc;
 }
+
+void hpc_pragma_lines(hpc_buf *out, const char *indent, size_t indent_n, const char *directive,
+                      bool fixed, const char *eol)
+{
+    enum { FIXED_COLUMNS = 72, FREE_COLUMNS = 100 };
+    static const char sentinel[] = "!$omp";
+    const char *p = directive + sizeof sentinel; /* and a blank */
+    const size_t most = fixed ? FIXED_COLUMNS : FREE_COLUMNS;
+    if (fixed) indent_n = 0;
+    for (bool first = true; *p; first = false) {
+        const size_t head = indent_n + sizeof sentinel + !first;
+        size_t n = strlen(p), cut = n;
+        if (head + n + 2 > most) {
+            cut = head + 12 < most ? most - head - 2 : 10;
+            if (cut > n) cut = n;
+            for (size_t k = cut; k > 0 && cut < n; k--)
+                if (p[k - 1] == ' ') {
+                    cut = k;
+                    break;
+                }
+        }
+        hpc_buf_add(out, indent, indent_n);
+        hpc_buf_printf(out, "%s%s%.*s%s%s", sentinel,
+                       first   ? " "
+                       : fixed ? "& "
+                               : " ",
+                       (int)cut, p, cut < n && !fixed ? " &" : "", eol);
+        p += cut;
+    }
+}

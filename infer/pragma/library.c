@@ -21,15 +21,18 @@ static bool is_token(const directives *d, int64_t k, const char *text)
     return t->n == n && memcmp(d->text + t->at, text, n) == 0;
 }
 
-/* The token after the bracket that opens at k; -1: it does not close. */
+/* The token after the bracket that opens at k; -1: it does not close. >> closes two, -> none. */
 static int64_t after_bracket(const directives *d, int64_t k, char open, char close)
 {
+    const bool angle = open == '<';
     int64_t depth = 0;
     for (; k < d->tokens.n; k++) {
         const hpc_token *t = &d->tokens.item[k];
-        if (t->n != 1) continue;
-        depth += (d->text[t->at] == open) - (d->text[t->at] == close);
-        if (depth == 0) return k + 1;
+        if (angle && (is_token(d, k, ";") || is_token(d, k, "{"))) return -1;
+        if (t->n != 1 && !(angle && is_token(d, k, ">>"))) continue;
+        const int64_t n = t->n;
+        depth += n * (d->text[t->at] == open) - n * (d->text[t->at] == close);
+        if (depth <= 0) return k + 1;
     }
     return -1;
 }

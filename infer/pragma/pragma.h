@@ -131,6 +131,10 @@ int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_langu
 
 /* Fortran: translates the directives that the functions below completed. */
 int hpc_pragma_translate(hpc_pragma_loops *l);
+/* Writes a directive of Fortran on lines of its own, which continue where one is too long. In fixed
+ * form it begins in column 1, otherwise after the indentation. */
+void hpc_pragma_lines(hpc_buf *out, const char *indent, size_t indent_n, const char *directive,
+                      bool fixed, const char *eol);
 
 /* Adds an if clause with the guard to the directive of each conditional loop that has one. */
 int hpc_pragma_guard(hpc_pragma_loops *l);

@@ -104,6 +104,35 @@ static void note_use(program *p, int32_t i)
     if (n->kind == HPC_TREE_VARIABLE && c && is_reference(t, n->type)) addressed(p, c);
 }
 
+static bool names_thread_local(const program *p, int32_t function)
+{
+    const hpc_tree *t = p->t;
+    for (int32_t i = function; i < t->node[function].end; i++)
+        if (t->node[i].symbol >= 0 && p->use[t->node[i].symbol].by_thread) return true;
+    return false;
+}
+
+/* Marks thread-local variables, and the functions that name them or call functions that do. */
+static void note_thread_local(program *p)
+{
+    const hpc_tree *t = p->t;
+    bool more = false;
+    for (int64_t v = 0; v < t->symbols_n; v++) {
+        p->use[v].by_thread = t->symbol[v].flags & HPC_SYMBOL_THREAD;
+        more |= p->use[v].by_thread;
+    }
+    while (more) {
+        more = false;
+        for (int64_t v = 0; v < t->symbols_n; v++) {
+            const int32_t body = t->symbol[v].node;
+            if (p->use[v].by_thread || body < 0 || t->node[body].kind != HPC_TREE_FUNCTION)
+                continue;
+            p->use[v].by_thread = names_thread_local(p, body);
+            more |= p->use[v].by_thread;
+        }
+    }
+}
+
 int program_init(program *p)
 {
     const hpc_tree *t = p->t;
@@ -112,6 +141,7 @@ int program_init(program *p)
     if (!p->use || !p->effect) return HPC_E_NOMEM;
     for (int64_t v = 0; v < t->symbols_n; v++) p->use[v].last = p->use[v].write = -1;
     for (int32_t i = 0; i < t->n; i++) note_use(p, i);
+    note_thread_local(p);
     return HPC_OK;
 }
 

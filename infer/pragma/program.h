@@ -14,6 +14,7 @@ typedef struct symbol_use {
                          by reference */
     bool copied;      /* a pointer: its value is stored in another one */
     int32_t last;     /* the last node that names it */
+    bool by_thread;   /* a thread-local variable, or a function that reaches one */
 } symbol_use;
 
 /* The effects of a function, except for its return value (effect.c). */

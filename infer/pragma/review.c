@@ -161,12 +161,16 @@ static bool is_of_all(const review *r, int32_t node)
     return true;
 }
 
-/* An index that is read from memory may have another value in each iteration. */
+/* An index that is read from memory, or that a call returns (omp_get_thread_num), may have another
+ * value in each iteration or thread. */
 static bool is_read(const prover *pr, const poly *index)
 {
-    for (int32_t i = 0; i < pr->atoms_n; i++)
-        if (pr->atoms[i].kind == ATOM_LOAD && pr->atoms[i].varies && poly_has(index, i))
+    if (!index) return true;
+    for (int32_t i = 0; i < pr->atoms_n; i++) {
+        const atom *x = &pr->atoms[i];
+        if ((x->kind == ATOM_LOAD || x->kind == ATOM_OPAQUE) && x->varies && poly_has(index, i))
             return true;
+    }
     return false;
 }
 

@@ -64,9 +64,11 @@ bool review_shares(const review *r, int32_t symbol)
     const char *name = r->p->t->name + v->name;
     bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC);
     if (r->clauses.privates || is_threadprivate(r, name)) return false;
-    if (r->p->language == HPC_LANGUAGE_FORTRAN && is_loop_variable(r, symbol)) return false;
+    const bool fortran = r->p->language == HPC_LANGUAGE_FORTRAN;
+    if (fortran && is_loop_variable(r, symbol)) return false;
     if (r->binds) return true;
-    if (r->region == 0) return !local;
+    /* Without a region in sight, an argument may be a variable of the thread that calls. */
+    if (r->region == 0) return fortran ? (v->flags & HPC_SYMBOL_STATIC) != 0 : !local;
     if (local && v->node > r->region && v->node < r->p->t->node[r->region].end) return false;
     return !r->around.privates && !r->around.odd && !review_lists(&r->around, name);
 }

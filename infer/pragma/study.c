@@ -101,9 +101,12 @@ static void check_thread_local(walk *w)
 {
     const hpc_tree *t = w->t;
     for (int32_t i = w->loop->node; i < t->node[w->loop->node].end; i++) {
-        int32_t v = t->node[i].kind == HPC_TREE_NAME ? t->node[i].symbol : -1;
-        if (v < 0 || !(t->symbol[v].flags & HPC_SYMBOL_THREAD)) continue;
-        answer_unknown(w->answer, "scalar", i, "%s is thread-local", symbol_name(t, v));
+        const int32_t v = t->node[i].symbol;
+        if (v < 0 || !w->loop->p->use[v].by_thread) continue;
+        answer_unknown(w->answer, "scalar", i,
+                       t->symbol[v].flags & HPC_SYMBOL_THREAD ? "%s is thread-local"
+                                                              : "%s uses a thread-local variable",
+                       symbol_name(t, v));
         return;
     }
 }

@@ -29,10 +29,13 @@ int write_directed(scratch *s, const hpc_pragma_loops *l, const hpc_verify_file 
     int rc = 0;
     for (int64_t k = 0; k < l->n; k++) {
         const hpc_pragma_loop *p = &l->item[k];
-        if (p->again) continue;
-        if (chosen[k])
+        const bool drop = p->existing && strcasestr(p->existing, "parallel");
+        if (p->again || (!chosen[k] && !drop)) continue;
+        if (f->language == HPC_LANGUAGE_FORTRAN)
+            TRY((chosen[k] ? edits_direct_fortran : edits_drop_fortran)(&e, f, p));
+        else if (chosen[k])
             TRY(edits_direct(&e, f->text, p));
-        else if (p->existing && strstr(p->existing, "parallel"))
+        else
             TRY(edits_drop_pragmas(&e, f->text, p->at));
     }
     TRY(edits_apply(&text, &e, f->text, f->n));

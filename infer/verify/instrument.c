@@ -63,41 +63,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The text and length of a clause's list; moves *from after it. */
-static const char *next_clause(const char **from, const char *kind, size_t *n)
-{
-    size_t m = strlen(kind);
-    for (const char *p = *from; p && (p = strstr(p, kind)) != NULL; p += m) {
-        if (is_word(p[-1]) || p[m] != '(') continue;
-        const char *q = p + m + 1;
-        int depth = 1;
-        while (*q && depth) depth += *q == '(' ? 1 : *q == ')' ? -1 : 0, q++;
-        *from = q;
-        *n = (size_t)(q - p) - m - 2;
-        return p + m + 1;
-    }
-    return NULL;
-}
-
-static const struct {
-    const char *clause, *kind;
-} private_kinds[] = {
-    {"private", "PRIVATE"},     {"firstprivate", "PRIVATE"}, {"lastprivate", "PRIVATE"},
-    {"reduction", "IGNORED"},   {"linear", "IGNORED"},       {"in_reduction", "IGNORED"},
-    {"copyprivate", "PRIVATE"},
-};
-
-static size_t item_length(const char *p, size_t n)
-{
-    int depth = 0;
-    size_t k = 0;
-    for (; k < n; k++) {
-        depth += strchr("([", p[k]) ? 1 : strchr(")]", p[k]) ? -1 : 0;
-        if (p[k] == ',' && depth == 0) break;
-    }
-    return k;
-}
-
 static int note(site *s, const char *text, size_t n, int32_t type)
 {
     witness_loop *w = s->w;
@@ -110,8 +75,10 @@ static int note(site *s, const char *text, size_t n, int32_t type)
 }
 
 /* "x", or a section "x[lo:n]" as its first elements. */
-static int put_item(site *s, const char *kind, const char *p, size_t n)
+static int put_item(void *user, witness_kind of, const char *p, size_t n)
 {
+    site *s = user;
+    const char *kind = of == WITNESS_PRIVATE ? "PRIVATE" : "IGNORED";
     const char *open = memchr(p, '[', n), *colon = memchr(p, ':', n);
     const char *close = open ? memchr(open, ']', n - (size_t)(open - p)) : NULL;
     size_t word = open ? (size_t)(open - p) : n;
@@ -128,37 +95,6 @@ static int put_item(site *s, const char *kind, const char *p, size_t n)
     size_t lo_n = colon == open + 1 ? 1 : (size_t)(colon - open - 1);
     return hpc_buf_printf(&s->names, "HPC_WITNESS_SECTION(%d,%s,&(%.*s)[%.*s],%.*s);", name, kind,
                           (int)word, p, (int)lo_n, lo, (int)(close - colon - 1), colon + 1);
-}
-
-static int put_clauses(site *s)
-{
-    int rc = 0;
-    for (size_t k = 0; k < sizeof private_kinds / sizeof *private_kinds; k++) {
-        const char *from = s->directive, *list;
-        size_t n;
-        while ((list = next_clause(&from, private_kinds[k].clause, &n)) != NULL) {
-            const char *colon = memchr(list, ':', n);
-            const char *open = memchr(list, '[', n);
-            bool linear = strcmp(private_kinds[k].clause, "linear") == 0;
-            if (linear && colon) n = (size_t)(colon - list);   /* linear(k:2) */
-            if (!linear && colon && (!open || colon < open)) { /* reduction(+:s) */
-                n -= (size_t)(colon + 1 - list);
-                list = colon + 1;
-            }
-            while (n) {
-                size_t blank = 0;
-                while (blank < n && (list[blank] == ' ' || list[blank] == ',')) blank++;
-                list += blank;
-                n -= blank;
-                size_t m = item_length(list, n);
-                if (m) TRY(put_item(s, private_kinds[k].kind, list, m));
-                list += m;
-                n -= m;
-            }
-        }
-    }
-out:
-    return rc;
 }
 
 static bool is_noted(const site *s, const char *name)
@@ -327,7 +263,7 @@ static int put_names(site *s)
 {
     int rc = 0;
     TRY(put_own(s));
-    if (s->directive) TRY(put_clauses(s));
+    if (s->directive) TRY(clause_items(s->directive, put_item, s));
     for (int32_t i = s->l->node; i > s->limit; i--) /* the innermost of a name first */
         if (s->t->node[i].kind == HPC_TREE_VARIABLE) TRY(put_local(s, i));
     for (int32_t i = s->body; i < s->t->node[s->body].end; i++) TRY(put_base(s, i));
@@ -352,7 +288,7 @@ static void find_body(site *s)
     const char *from = s->directive, *list;
     size_t n;
     int32_t loop = s->l->node;
-    s->collapse = from && (list = next_clause(&from, "collapse", &n)) ? list[0] - '0' : 1;
+    s->collapse = from && (list = clause_next(&from, "collapse", &n)) ? list[0] - '0' : 1;
     for (int k = 0;; k++) {
         int32_t v = stepped(s->t, loop);
         if (v >= 0 && s->variables_n < 8) s->variable[s->variables_n++] = v;
@@ -512,6 +448,7 @@ int instrument(edits *e, instrumented *w)
 {
     const hpc_pragma_loops *all = w->loops;
     int rc = 0;
+    if (w->file->language == HPC_LANGUAGE_FORTRAN) return instrument_fortran(e, w);
     /* Ends of inner loops come before those of outer ones that end with them: from the back. */
     for (int64_t k = all->n - 1; k >= 0; k--) {
         witness_loop *at = &w->item[k];

@@ -70,6 +70,16 @@ int edits_drop_pragmas(edits *e, const char *text, size_t at);
  * nothing if the existing directive is to stay. */
 int edits_direct(edits *e, const char *text, const hpc_pragma_loop *loop);
 
+/* ---- edit_fortran.c: the same for directives of Fortran, which have lines of their own --------
+ */
+/* A line marker gives the next line its number again: "# 12". */
+int fortran_mark(hpc_buf *b, uint32_t line);
+size_t fortran_line_begin(const char *text, size_t at);
+size_t fortran_line_after(const char *text, size_t n, size_t at); /* the next line, or n */
+/* Removes the directive before a loop, and the one that ends it. */
+int edits_drop_fortran(edits *e, const hpc_verify_file *f, const hpc_pragma_loop *loop);
+int edits_direct_fortran(edits *e, const hpc_verify_file *f, const hpc_pragma_loop *loop);
+
 /* ---- evidence.c ----------------------------------------------------------------------------- */
 int evidence_add(hpc_pragma_loops *l, hpc_pragma_loop *loop, const char *kind, uint32_t line,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -100,6 +110,14 @@ const char *texts_differ(scratch *s, compared *c, const hpc_buf *serial, const h
                          const unsteady *u);
 const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other);
 
+/* ---- clause_items.c ------------------------------------------------------------------------- */
+typedef enum witness_kind { WITNESS_SHARED, WITNESS_PRIVATE, WITNESS_IGNORED } witness_kind;
+/* The text and length of a clause's list, "i, j"; moves *from after it. NULL: no further one. */
+const char *clause_next(const char **from, const char *kind, size_t *n);
+/* Calls `take` for each item of the clauses that give each thread its own copy, or combine. */
+typedef int (*clause_item)(void *user, witness_kind kind, const char *text, size_t n);
+int clause_items(const char *directive, clause_item take, void *user);
+
 /* ---- instrument.c: calls of witness.h in a file --------------------------------------------- */
 typedef struct witness_name {
     const char *text; /* "a" */
@@ -124,6 +142,7 @@ typedef struct instrumented {
 } instrumented;
 /* Selects the loops, and adds the edits that instrument them. */
 int instrument(edits *e, instrumented *w);
+int instrument_fortran(edits *e, instrumented *w); /* instrument_fortran.c */
 void instrumented_release(instrumented *w, int64_t n);
 
 #endif

@@ -326,6 +326,11 @@ int hpc_verify_race(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify
     int rc = 0;
     for (int64_t k = 0; k < l->n; k++) candidates += is_candidate_loop(&l->item[k]);
     if (candidates == 0) return 0;
+    if (f->language == HPC_LANGUAGE_FORTRAN) {
+        skip->why = "races are searched with clang, which compiles no Fortran: the witness and the "
+                    "compared runs decide";
+        return 0;
+    }
     TRY(scratch_open(&z.s, o));
     z.chosen = hpc_alloc((size_t)l->n, sizeof *z.chosen);
     z.said = hpc_alloc((size_t)l->n, sizeof *z.said);

@@ -178,7 +178,8 @@ static int run_serial(state *z, const char **failed)
     TRY(build(z, TOOLS_PLAIN, "the unchanged build", failed));
     if (*failed) return 0;
     TRY(take(&z->serial, z, NULL, 1));
-    if (z->serial.r.timed_out || z->serial.r.signal)
+    const bool absent = z->serial.r.status == 126 || z->serial.r.status == 127; /* of the shell */
+    if (z->serial.r.timed_out || z->serial.r.signal || absent)
         *failed = scratch_failure(&z->s, &z->serial.r, "the serial run");
     TRY(more_serial(z, SERIAL_RUNS - 1, failed));
     if (!*failed && z->u.all) *failed = UNSTEADY;

@@ -21,10 +21,13 @@ TEXT(verify_priv_h, "infer/verify/witness/priv.h");
 TEXT(verify_runtime_c, "infer/verify/witness/runtime.c");
 TEXT(verify_hooks_c, "infer/verify/witness/hooks.c");
 TEXT(verify_cost_c, "infer/verify/witness/cost.c");
+TEXT(verify_fortran_c, "infer/verify/witness/fortran.c");
+TEXT(verify_witness_f90, "infer/verify/witness/witness.f90");
 TEXT(verify_wrap_sh, "infer/verify/witness/wrap.sh");
 
-static const char *const compilers[] = {"cc",  "gcc",     "clang", "c99",  "c11", "c++",
-                                        "g++", "clang++", "icx",   "icpx", "nvc", "nvc++"};
+static const char *const compilers[] = {"cc",  "gcc",   "clang",    "c99", "c11",
+                                        "c++", "g++",   "clang++",  "icx", "icpx",
+                                        "nvc", "nvc++", "gfortran", "f95", "f77"};
 
 enum { PATIENCE_SECONDS = 300 }; /* it takes one; a busy machine is no failure */
 
@@ -67,7 +70,8 @@ out:
     return rc;
 }
 
-/* An archive of nothing and an object of nothing stand where gcc looks for the sanitizer's. */
+/* The module of Fortran is compiled where the compiler exists. An archive of nothing and an object
+ * of nothing stand where gcc looks for the sanitizer's. */
 static const char make_runtime[] =
     "c=$(command -v cc || command -v gcc || command -v clang) || {\n"
     "    echo 'error: there is no C compiler in PATH' >&2; exit 1; }\n"
@@ -75,8 +79,12 @@ static const char make_runtime[] =
     "$c \"$@\" -c infer/verify/witness/runtime.c -o lib/runtime.o &&\n"
     "    $c \"$@\" -c infer/verify/witness/hooks.c -o lib/hooks.o &&\n"
     "    $c \"$@\" -c infer/verify/witness/cost.c -o lib/cost.o &&\n"
+    "    $c \"$@\" -c infer/verify/witness/fortran.c -o lib/fortran.o &&\n"
     "    $c \"$@\" -x c -c /dev/null -o lib/libtsan_preinit.o &&\n"
-    "    printf '!<arch>\\n' >lib/libtsan.a\n";
+    "    printf '!<arch>\\n' >lib/libtsan.a || exit 1\n"
+    "if command -v gfortran >/dev/null; then\n"
+    "    gfortran -w -fsyntax-only -Jlib infer/verify/witness/witness.f90\n"
+    "fi\n";
 
 int tools_runtime(const char **why, scratch *s)
 {
@@ -94,6 +102,8 @@ int tools_runtime(const char **why, scratch *s)
     TRY(put(s, "infer/verify/witness/runtime.c", verify_runtime_c, verify_runtime_c_end));
     TRY(put(s, "infer/verify/witness/hooks.c", verify_hooks_c, verify_hooks_c_end));
     TRY(put(s, "infer/verify/witness/cost.c", verify_cost_c, verify_cost_c_end));
+    TRY(put(s, "infer/verify/witness/fortran.c", verify_fortran_c, verify_fortran_c_end));
+    TRY(put(s, "infer/verify/witness/witness.f90", verify_witness_f90, verify_witness_f90_end));
     const char *argv[] = {"sh", "-c", make_runtime, NULL};
     o.argv = argv;
     o.folder = s->tools;

@@ -42,6 +42,7 @@ typedef struct hpc_verify_file {
     const char *text; /* content of the file, and source of the tree and the loops */
     size_t n;
     hpc_language language;
+    bool fixed_form; /* Fortran in fixed form */
 } hpc_verify_file;
 
 typedef struct hpc_verify_compiler {

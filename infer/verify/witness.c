@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "infer/verify/witness_priv.h"
 
@@ -26,8 +27,14 @@ static void read_found(witness_state *z, const char *line)
     f.loop = loop;
     for (const char *p = line + n; f.names_n < NAMES_MOST;) {
         witness_candidate *c = &f.name[f.names_n];
-        if (sscanf(p, " %d %lld %lld%n", &c->name, &c->offset, &c->element, &n) != 3) break;
+        char subscripts[200];
+        if (sscanf(p, " %d %lld %lld %199s%n", &c->name, &c->offset, &c->element, subscripts, &n) !=
+            4)
+            break;
         p += n;
+        c->subscripts = *subscripts == '-' && !subscripts[1]
+                            ? NULL
+                            : hpc_arena_text(z->s.arena, "%s", subscripts);
         if (c->name >= 0 && c->name < z->w.item[loop].names_n) f.names_n++;
     }
     if (hpc_grow(&z->finding, &z->cap, z->findings_n + 1, sizeof *z->finding) < 0) return;
@@ -70,6 +77,7 @@ static void read_line(witness_state *z, const char *line, int *places)
         z->seen[k].entered += entered;
         z->seen[k].iterations += iterations;
         z->seen[k].refused += refused;
+        z->seen[k].met += entered + refused;
         z->seen[k].hidden |= hidden != 0;
     } else if (strncmp(line, "cost ", 5) == 0) {
         read_cost(z, line);
@@ -322,16 +330,19 @@ static int say_no_conflict(witness_state *z, int64_t k)
     const handled h = find_handled(z, k);
     const char *hidden = seen->hidden ? "; arrays on the stack are not recorded with clang" : "";
     const char *then = z->failed ? "; then " : "", *failed = z->failed ? z->failed : "";
-    const char *times = seen->entered == 1 ? "" : "s";
+    char times[80];
+    if (seen->entered < seen->entries)
+        snprintf(times, sizeof times, "watched in %lld of %lld entries", seen->entered,
+                 seen->entries);
+    else
+        snprintf(times, sizeof times, "entered %lld time%s", seen->entered,
+                 seen->entered == 1 ? "" : "s");
     if (!h.names)
-        return evidence_add(z->l, l, "witness", 0,
-                            "no two of %lld iterations conflict (entered %lld time%s)%s%s%s",
-                            seen->iterations, seen->entered, times, hidden, then, failed);
+        return evidence_add(z->l, l, "witness", 0, "no two of %lld iterations conflict (%s)%s%s%s",
+                            seen->iterations, times, hidden, then, failed);
     return evidence_add(
-        z->l, l, "witness", 0,
-        "%lld iterations conflict only in %s, handled by %s (entered %lld time%s)%s%s%s",
-        seen->iterations, h.names, h.clauses ? h.clauses : "a clause", seen->entered, times, hidden,
-        then, failed);
+        z->l, l, "witness", 0, "%lld iterations conflict only in %s, handled by %s (%s)%s%s%s",
+        seen->iterations, h.names, h.clauses ? h.clauses : "a clause", times, hidden, then, failed);
 }
 
 static int conclude_loop(witness_state *z, int64_t k)
@@ -401,7 +412,9 @@ static int leave_out(witness_state *z, const hpc_buf *said)
         unsigned line = 0, column = 0;
         char word[16] = "";
         if (sscanf(p + strlen(name), ":%u:%u: %15s", &line, &column, word) != 3) continue;
-        if (strcmp(word, "error:") != 0 && strcmp(word, "fatal") != 0) continue;
+        if (strcasecmp(word, "error:") != 0 && strcmp(word, "fatal") != 0 &&
+            strcmp(word, "internal") != 0)
+            continue;
         int64_t best = -1; /* the innermost around it */
         for (int64_t k = 0; k < z->l->n; k++)
             if (z->w.item[k].on && z->l->item[k].line <= line && line <= z->l->item[k].end_line)
@@ -458,6 +471,11 @@ static int run(witness_state *z, const char *wanted)
     TRY(scratch_run(&r, &z->s, &c));
     const char *failed = scratch_failure(&z->s, &r, "the recorded run");
     TRY(read_report(z, report));
+    for (int64_t k = 0; k < z->l->n; k++) {
+        witness_passage *seen = &z->seen[k];
+        if (seen->met > seen->entries) seen->entries = seen->met;
+        seen->met = 0;
+    }
     /* A program may return any status, provided that it ran to its end. */
     if (failed && !(z->ended && !r.timed_out && !r.signal) && !z->failed) z->failed = failed;
 out:
@@ -503,10 +521,8 @@ int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_
     if (!z.failed) TRY(build(&z));
     if (!z.failed) TRY(run_rounds(&z));
     if (z.findings_n) TRY(find_lines(&z));
-    for (int64_t k = 0; k < l->n; k++) {
-        TRY(conclude_loop(&z, k));
-        TRY(witness_worth(&z, k));
-    }
+    for (int64_t k = 0; k < l->n; k++) TRY(conclude_loop(&z, k));
+    TRY(witness_worth(&z));
 out:
     instrumented_release(&z.w, l->n);
     hpc_free(z.seen);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "infer/verify/witness_priv.h"
 
@@ -46,9 +47,10 @@ static bool line_names(const witness_state *z, const witness_place *p, const cha
     if (p->file || p->line == 0) return false;
     const char *end = z->f->text + z->f->n, *stop, *at = line_at(z, p->line, &stop);
     size_t n = strlen(name);
+    const bool any_case = z->f->language == HPC_LANGUAGE_FORTRAN;
     for (; (size_t)(stop - at) >= n && at < stop; at++)
-        if (strncmp(at, name, n) == 0 && (at == z->f->text || !is_word(at[-1])) &&
-            (at + n == end || !is_word(at[n])))
+        if ((any_case ? strncasecmp : strncmp)(at, name, n) == 0 &&
+            (at == z->f->text || !is_word(at[-1])) && (at + n == end || !is_word(at[n])))
             return true;
     return false;
 }
@@ -71,6 +73,7 @@ static const char *element_of(witness_state *z, const witness_finding *f,
     const witness_name *n = &z->w.item[f->loop].name[c->name];
     const hpc_tree *t = z->f->tree;
     const char *text = n->text;
+    if (c->subscripts) return hpc_arena_text(z->s.arena, "%s(%s)", text, c->subscripts);
     long long rest = c->offset;
     int32_t type = n->type;
     if (c->element > 0) {
@@ -149,5 +152,7 @@ const char *witness_object(witness_state *z, const witness_finding *f, bool *sca
     if (!best) return expression_on(z, f);
     int32_t type = z->w.item[f->loop].name[best->name].type;
     *scalar = best->element == 0 && (type < 0 || z->f->tree->type[type].kind != HPC_TYPE_ARRAY);
+    if (z->f->language == HPC_LANGUAGE_FORTRAN && best->element > 0 && !best->subscripts)
+        return expression_on(z, f);
     return element_of(z, f, best);
 }

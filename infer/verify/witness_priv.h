@@ -18,6 +18,7 @@ typedef struct witness_place {
 typedef struct witness_candidate {
     int name;
     long long offset, element;
+    const char *subscripts; /* "3,-1", of an array of Fortran; NULL */
 } witness_candidate;
 typedef struct witness_finding {
     int64_t loop;
@@ -30,7 +31,8 @@ typedef struct witness_finding {
     bool said;
 } witness_finding;
 typedef struct witness_passage { /* observations of one loop in all runs */
-    long long entered, iterations, refused;
+    long long entered, iterations, refused; /* refused: while another loop was watched */
+    long long met, entries; /* entered or refused: in the current run; most in one run */
     long long cost, most;                       /* accesses in iterations, at most in one */
     long long by_static, by_guided, by_dynamic; /* of the busiest thread, summed over entries */
     bool hidden;                                /* arrays on the stack were not instrumented */
@@ -60,8 +62,8 @@ const witness_candidate *witness_name_of(const witness_state *z, const witness_f
 const char *witness_object(witness_state *z, const witness_finding *f, bool *scalar);
 
 /* ---- worth.c --------------------------------------------------------------------------------- */
-/* Records the share of the program's accesses that loop k has, and fits the collapse and schedule
- * clauses of its proposal to the measured costs of its iterations. */
-int witness_worth(witness_state *z, int64_t k);
+/* Records each loop's share of the program's accesses, and fits the collapse and schedule clauses of
+ * its proposal to the measured costs of its iterations. */
+int witness_worth(witness_state *z);
 
 #endif

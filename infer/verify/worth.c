@@ -111,23 +111,62 @@ out:
     return rc;
 }
 
-int witness_worth(witness_state *z, int64_t k)
+/* ---- share
+ * ------------------------------------------------------------------------------------
+ */
+
+/* All entries cost what the watched ones cost. */
+static double in_all(const witness_passage *seen, long long watched)
 {
-    const witness_passage *seen = &z->seen[k];
-    hpc_pragma_loop *l = &z->l->item[k];
-    const long long accesses = z->accesses > seen->cost ? z->accesses : seen->cost;
-    int rc = HPC_OK;
-    if (seen->entered == 0 || seen->cost == 0) return HPC_OK;
-    l->entered = seen->entered;
-    l->iterations = seen->iterations;
-    if (l->share <= 0) {
-        l->share = (double)seen->cost / (double)accesses;
+    return (double)watched * (double)seen->entries / (double)seen->entered;
+}
+
+/* The accesses of each loop; at least those of the loops in it, because a loop is not watched on
+ * after its conflict was found. */
+static void add_up(double *cost, const witness_state *z)
+{
+    for (int64_t k = z->l->n - 1; k >= 0; k--) {
+        const witness_passage *seen = &z->seen[k];
+        const double own = seen->entered > 0 ? in_all(seen, seen->cost) : 0;
+        const int64_t outer = z->l->item[k].outer;
+        if (own > cost[k]) cost[k] = own;
+        if (outer >= 0 && outer < k) cost[outer] += cost[k];
+    }
+}
+
+static void measure(witness_state *z, const double *cost)
+{
+    double accesses = (double)z->accesses;
+    for (int64_t k = 0; k < z->l->n; k++)
+        if (cost[k] > accesses) accesses = cost[k];
+    for (int64_t k = 0; k < z->l->n; k++) {
+        const witness_passage *seen = &z->seen[k];
+        hpc_pragma_loop *l = &z->l->item[k];
+        if (seen->entered == 0 || cost[k] <= 0) continue;
+        l->entered = seen->entries;
+        l->iterations = (int64_t)in_all(seen, seen->iterations);
+        if (l->share > 0) continue;
+        l->share = cost[k] / accesses;
         l->recorded = true;
     }
-    if (l->verdict < HPC_VERDICT_CONDITIONAL || !l->pragma || !runs_threads(l->pragma))
-        return HPC_OK;
-    TRY(fit_collapse(z, k));
-    rc = fit_schedule(z, k);
+}
+
+int witness_worth(witness_state *z)
+{
+    int rc = HPC_OK;
+    double *cost = hpc_alloc((size_t)z->l->n, sizeof *cost);
+    if (!cost) return HPC_E_NOMEM;
+    add_up(cost, z);
+    measure(z, cost);
+    for (int64_t k = 0; k < z->l->n; k++) {
+        const hpc_pragma_loop *l = &z->l->item[k];
+        if (l->entered == 0 || z->seen[k].cost == 0 || l->verdict < HPC_VERDICT_CONDITIONAL ||
+            !l->pragma || !runs_threads(l->pragma))
+            continue;
+        TRY(fit_collapse(z, k));
+        TRY(fit_schedule(z, k));
+    }
 out:
+    hpc_free(cost);
     return rc;
 }

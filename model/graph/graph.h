@@ -89,7 +89,10 @@ typedef enum hpc_saga_gather {
     HPC_SAGA_SUM,
     HPC_SAGA_MEAN,
     HPC_SAGA_MAX,
-    HPC_SAGA_SOFTMAX /* the weighted mean by softmax over edges of the scores */
+    HPC_SAGA_SOFTMAX, /* the weighted mean by softmax over edges of the scores */
+    /* The same where the score of an edge is leaky(target + source) of its ends: ApplyEdge is part
+     * of Gather, and nothing is stored for each edge. */
+    HPC_SAGA_ATTEND
 } hpc_saga_gather;
 /* The work on vertices that edges read, and that is hoisted out of them. HPC_NONE: none. */
 typedef struct hpc_saga_ends {
@@ -118,6 +121,7 @@ struct hpc_saga_layer {
     /* The weight or score [E,H] of each edge; NULL: none. */
     hpc_value (*apply_edge)(hpc_saga_build *b, const hpc_saga_ends *ends, const hpc_graph *g);
     hpc_value (*apply_vertex)(hpc_saga_build *b, hpc_value sum, hpc_value x);
+    double slope; /* of scores below 0 (HPC_SAGA_ATTEND) */
 };
 extern const hpc_saga_layer hpc_saga_gcn, hpc_saga_sage, hpc_saga_sage_max, hpc_saga_gat,
     hpc_saga_gin, hpc_saga_gated;

@@ -29,10 +29,12 @@ hpc_value hpc_saga_parameter(hpc_saga_build *b, const char *name, int64_t rows, 
     return hpc_program_state(b->p, full, t, b->o.trainable);
 }
 
-/* Sums or maxima of the rows of `ends` over edges, with `edge` as weights or HPC_NONE. */
+/* Averages, sums or maxima of the rows of `ends` over edges, with `edge` as weights or HPC_NONE. */
 static hpc_value gather(hpc_saga_build *b, const hpc_saga_layer *l, const hpc_saga_ends *ends,
                         hpc_value edge, const hpc_graph *g)
 {
+    if (l->gather == HPC_SAGA_ATTEND)
+        return hpc_graph_attend(b->p, NULL, ends->row, ends->target, ends->source, g, l->slope);
     hpc_graph_kind kind = l->gather == HPC_SAGA_MAX ? HPC_GRAPH_MAX : HPC_GRAPH_SUM;
     return hpc_graph_reduce(b->p, HPC_NEW, ends->row, edge, g, kind);
 }

@@ -51,7 +51,9 @@ static void emit_begin(hpc_saga_stream *s, int64_t heads)
     const hpc_type *row = &p->value[s->given.row].type;
     hpc_dtype sums = row->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     hpc_type per_head = hpc_type_of(sums, 2, (int64_t[]){row->extent[0], heads});
-    bool softmax = s->layer->gather == HPC_SAGA_SOFTMAX, max = s->layer->gather == HPC_SAGA_MAX;
+    hpc_saga_gather gather = s->layer->gather;
+    bool softmax = gather == HPC_SAGA_SOFTMAX || gather == HPC_SAGA_ATTEND;
+    bool max = gather == HPC_SAGA_MAX;
     s->sum = state_like(p, "sum", row, sums);
     s->lse = softmax ? state_like(p, "lse", &per_head, sums) : HPC_NONE;
     s->arg = max ? state_like(p, "arg", row, HPC_I32) : HPC_NONE;
@@ -65,7 +67,7 @@ static void emit_chunk(hpc_saga_stream *s, hpc_saga_build *b)
 {
     hpc_program *p = s->p;
     hpc_graph g = hpc_graph_of_segments(s->start);
-    hpc_value edge = HPC_NONE, more;
+    hpc_value edge = HPC_NONE, more, mean;
     g.index = s->index;
     s->segment[STREAM_CHUNK] = hpc_program_segment(p, HPC_FORWARD, 2);
     p->tags.block = HPC_SAGA_EDGE;
@@ -77,6 +79,11 @@ static void emit_chunk(hpc_saga_stream *s, hpc_saga_build *b)
     case HPC_SAGA_SOFTMAX:
         hpc_graph_merge(p, s->sum, s->lse,
                         hpc_graph_reduce(p, HPC_NEW, s->given.row, edge, &g, HPC_GRAPH_SUM), more);
+        break;
+    case HPC_SAGA_ATTEND:
+        mean = hpc_graph_attend(p, &more, s->given.row, s->given.target, s->given.source, &g,
+                                s->layer->slope);
+        hpc_graph_merge(p, s->sum, s->lse, mean, more);
         break;
     default: hpc_graph_reduce(p, s->sum, s->given.row, edge, &g, HPC_GRAPH_SUM);
     }

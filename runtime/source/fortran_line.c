@@ -28,8 +28,10 @@ static hpc_fortran_line comment_or_directive(const uint8_t *p, const uint8_t *ma
     l.mark_n = l.sentinel ? 5 : 2;
     l.body = mark + l.mark_n;
     if (l.sentinel) {
-        bool digit = !at_end(l.body, end) && hpc_byte_is_digit(*l.body) && in_columns;
-        if (!at_end(l.body, end) && hpc_byte_in_name(*l.body) && !digit) return l;
+        /* In column 6 a digit or '$' continues the directive. Letters make another sentinel. */
+        bool named = !at_end(l.body, end) && hpc_byte_in_name(*l.body);
+        bool marks = named && (hpc_byte_is_digit(*l.body) || *l.body == '$');
+        if (named && !(marks && in_columns)) return l;
     } else {
         if (at_end(l.body, end) || !(hpc_byte_is_blank(*l.body) || *l.body == '&')) return l;
         l.sentinel = HPC_SENTINEL_IF_OPENMP;

@@ -30,6 +30,7 @@ def options():
     p.add_argument("--turns", type=int, default=3)
     p.add_argument("--ours", help="file that hpccoder reads in place of each MODEL, such as its exact f32 values")
     p.add_argument("--theirs", help="the same for llama.cpp")
+    p.add_argument("--no-repack", action="store_true", help="llama.cpp reads weights as they are in the file")
     p.add_argument("--library")
     p.add_argument("--build", default="build/release")
     return p.parse_args()
@@ -52,7 +53,11 @@ class Llama:
             ("llama_model_free", None, [pointer]),
         ]:
             getattr(c, name).restype, getattr(c, name).argtypes = result, takes
-        self.model = c.llama_model_load_from_file(model.encode(), c.llama_model_default_params())
+        how = c.llama_model_default_params()
+        if o.no_repack:  # the flags: vocab_only, check_tensors, use_extra_bufts, and so on
+            at = how.at(bytes(8) + bytes([0, 0, 1, 0, 0]))
+            how.byte[at + 10] = 0
+        self.model = c.llama_model_load_from_file(model.encode(), how)
         if not self.model:
             sys.exit(f"{model}: llama.cpp does not load it")
         params = c.llama_context_default_params()
@@ -175,7 +180,7 @@ def one(o, program, model, folder):
         line += f" {100 * same:6.2f} %  KL {divergence:.6f}  loss {ours:.4f} / {theirs:.4f}"
         line += "" if good else "  BELOW"
     if o.speed:
-        for word, (mine, others, ratio) in zip(("prompt", "single"), speed(o, program, model, llama, ids, folder)):
+        for word, (mine, others, ratio) in zip(("prompt", "single"), speed(o, program, o.ours or model, llama, ids, folder)):
             line += f"  {word} {mine:.0f} / {others:.0f} = {ratio:.2f}"
     print(line, flush=True)
     llama.close()

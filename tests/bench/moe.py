@@ -3,8 +3,10 @@
 
 The same shape (Qwen3-MoE: every MLP is --experts SwiGLU experts, two for a token), batch, AdamW and clipping
 at norm 1, in turns on the same machine. DATA: shards of `hpccoder corpus pack`, for hpccoder; the others take
-random tokens. PyTorch gathers the rows of each expert with index_select. DeepSpeed's MoE layer sends one-hot
-products through all_to_all over gloo, one rank, with a capacity of 1.25; without the package it is left out.
+random tokens, below --vocab, which should be that of DATA. PyTorch gathers the rows of each expert with index_select.
+DeepSpeed's MoE layer multiplies by one-hot masks, with a capacity of 1.25; without the package it is left out.
+--ranks 2: two processes with half of the threads and rows each, experts divided between them (hpccoder: --grid
+expert=2 under mpirun; DeepSpeed: ep_size 2, all_to_all and gradients over gloo). PyTorch alone has no such layer.
 Prints medians of a step; ratios above 1 mean that hpccoder is faster.
 """
 import argparse, csv, json, os, statistics, subprocess, sys, tempfile, time
@@ -17,7 +19,8 @@ def options():
         p.add_argument(f"--{name}", type=int, default=usual)
     p.add_argument("--steps", type=int, default=3, help="timed steps of a turn, after two that are not")
     p.add_argument("--turns", type=int, default=2)
-    p.add_argument("--threads", type=int, default=os.cpu_count())
+    p.add_argument("--threads", type=int, default=os.cpu_count(), help="of all ranks")
+    p.add_argument("--ranks", type=int, default=1)
     p.add_argument("--python", default=sys.executable)
     p.add_argument("--hpccoder", default="build/release/hpccoder")
     p.add_argument("--peer", choices=["torch", "deepspeed"], help=argparse.SUPPRESS)
@@ -69,13 +72,14 @@ def mixture(torch, o):
     import deepspeed
     from deepspeed.moe.layer import MoE
 
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29577", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
+    deepspeed.ops.__compatible_ops__.clear()  # nothing is compiled at run time, and gloo carries all
     deepspeed.init_distributed("gloo")
 
     class Layer(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.moe = MoE(o.hidden, expert(), num_experts=o.experts, k=2, capacity_factor=1.25)
+            self.moe = MoE(o.hidden, expert(), num_experts=o.experts, k=2, capacity_factor=1.25,
+                           ep_size=o.ranks)
             self.moe.set_deepspeed_parallelism()
 
         def forward(self, x):
@@ -125,10 +129,23 @@ def model(torch, o):
     return Model()
 
 
+def join_gradients(torch, o, m):
+    """Gradients of what all ranks hold become means; experts have those of all tokens already."""
+    shared = [p for p in m.parameters() if getattr(p, "allreduce", True)]
+    flat = torch.cat([p.grad.view(-1) for p in shared])
+    torch.distributed.all_reduce(flat)
+    for p, g in zip(shared, flat.div_(o.ranks).split([p.numel() for p in shared])):
+        p.grad.copy_(g.view_as(p))
+    for p in m.parameters():
+        if not getattr(p, "allreduce", True):
+            p.grad.div_(o.ranks)
+
+
 def peer_turn(o):
     import torch
 
-    torch.set_num_threads(o.threads)
+    o.rows //= o.ranks
+    torch.set_num_threads(max(o.threads // o.ranks, 1))
     torch.manual_seed(1)
     m = model(torch, o)
     update = torch.optim.AdamW(m.parameters(), lr=1e-3, fused=True)
@@ -136,29 +153,41 @@ def peer_turn(o):
     for _ in range(o.steps + 2):
         start = time.perf_counter()
         m(tokens).backward()
+        if o.ranks > 1:
+            join_gradients(torch, o, m)
         torch.nn.utils.clip_grad_norm_(m.parameters(), 1.0)
         update.step()
         update.zero_grad(set_to_none=True)
         times.append((time.perf_counter() - start) * 1e3)
-    print(json.dumps(times[2:]))
+    print(json.dumps(times[2:]), flush=True)
+    os._exit(0)  # gloo's threads have nothing left to do
 
 
 def ours(o):
     with tempfile.TemporaryDirectory() as folder:
         words = (f"train --data {o.data} --out {folder}/run --hidden {o.hidden} --layers {o.layers} --heads {o.heads} "
                  f"--kv-heads {o.heads} --ffn {o.ffn} --length {o.length} --rows {o.rows} --experts {o.experts} --top-k 2 "
-                 f"--steps {o.steps + 2} --optimizer adamw --dtype f32 --threads {o.threads} --tied --save-every 0 -q")
-        subprocess.run([o.hpccoder, *words.split()], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                 f"--steps {o.steps + 2} --optimizer adamw --dtype f32 --threads {max(o.threads // o.ranks, 1)} --tied "
+                 f"--save-every 0 -q").split()
+        starter = f"mpirun --oversubscribe --bind-to none -n {o.ranks}".split() if o.ranks > 1 else []
+        words += ["--grid", f"expert={o.ranks}"] if o.ranks > 1 else []
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        r = subprocess.run([*starter, o.hpccoder, *words], capture_output=True, text=True, env=environment)
+        if r.returncode:
+            sys.exit(f"hpccoder: {r.stderr.strip()}")
         return [float(r["step_ms"]) for r in csv.DictReader(open(f"{folder}/run/metrics.csv"))][2:]
 
 
 def theirs(o, peer):
     words = [o.python, __file__, *sys.argv[1:], "--peer", peer]
-    r = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if r.returncode:
-        print(f"{peer}: {r.stderr.strip().splitlines()[-1]}")
+    world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20000 + os.getpid() % 20000), "WORLD_SIZE": str(o.ranks)}
+    ranks = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={
+        **os.environ, **world, "RANK": str(k), "LOCAL_RANK": str(k), "DS_ACCELERATOR": "cpu"}) for k in range(o.ranks)]
+    out = [r.communicate() for r in ranks]
+    if any(r.returncode for r in ranks):
+        print(f"{peer}: {(out[0][1].strip().splitlines() or ['it ended'])[-1]}")
         return []
-    return json.loads(r.stdout.splitlines()[-1])
+    return json.loads(out[0][0].splitlines()[-1])
 
 
 def main():
@@ -168,10 +197,11 @@ def main():
     times = {"hpccoder": [], "torch": [], "deepspeed": []}
     for _ in range(o.turns):
         times["hpccoder"] += ours(o)
-        for peer in ("torch", "deepspeed"):
+        for peer in ("torch", "deepspeed") if o.ranks == 1 else ("deepspeed",):
             times[peer] += theirs(o, peer)
     tokens = o.rows * o.length
-    print(f"hidden {o.hidden}, {o.layers} layers, {o.experts} experts of {o.ffn}, {tokens} tokens, f32, {o.threads} threads")
+    print(f"hidden {o.hidden}, {o.layers} layers, {o.experts} experts of {o.ffn}, {tokens} tokens, f32, {o.ranks} x "
+          f"{max(o.threads // o.ranks, 1)} threads")
     mine = statistics.median(times["hpccoder"])
     for name, t in times.items():
         if t:

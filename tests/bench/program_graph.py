@@ -6,11 +6,13 @@
       OpenMP (label 0). Those of the repositories of --test are fold 0, with the score `likely` of `pragma --rank`
       from `tests/pragma/calibrate.py collect`; those of all others are for training, at most N of each label and
       repository, and nothing of corpus/held-out.txt. Test loops without a score are left out.
-  changes --examples FILE.csv --clones DIR --question changed|slower [--folds N] [--same N] --out FILE.jsonl
+  changes --examples FILE.csv --clones DIR --question changed|slower [--folds N] [--same N]
+          [--predictions EVALUATED.csv] --out FILE.jsonl
       functions before and after measured commits of perf train's examples, for each commit the pair with most
       changed lines. changed: slower and faster (1) against same (0), at most N of these for each other one;
       slower: slower (1) against faster (0). DIR has a clone of each repository as OWNER+NAME. The score is the
-      logarithm of added and removed lines.
+      logarithm of added and removed lines; with the evaluated.csv of `perf train --evaluate` it is the log-odds of
+      the predictor that the commit's repository was left out of. Commits without a prediction are left out.
 
 Nothing is downloaded.
 """
@@ -113,7 +115,18 @@ def largest_change(folder, base, head):
     return best, total
 
 
+def predicted(path, question):
+    """The log-odds of label 1 by repository and commit, from probabilities of held-out commits."""
+    odds = {}
+    for row in csv.DictReader(open(path)) if path else ():
+        slower, same, faster = (max(float(row["p_" + label]), 1e-9) for label in ("slower", "same", "faster"))
+        one, zero = (slower + faster, same) if question == "changed" else (slower, faster)
+        odds[row["repository"], row["commit"]] = math.log(one / zero)
+    return odds
+
+
 def changes(a):
+    odds = predicted(a.predictions, a.question)
     names = [os.path.basename(d.rstrip("/")) for d in glob.glob(os.path.join(a.clones, "*/"))]
     clones = {name.split("+")[-1].lower(): name for name in names}
     rows = collections.defaultdict(list)
@@ -130,11 +143,12 @@ def changes(a):
                 effects += random.Random(1).sample(same, n)
             for r in effects:
                 pair, lines = largest_change(folder, r["base"], r["commit"])
-                if not pair:
+                if not pair or a.predictions and (r["repository"], r["commit"]) not in odds:
                     continue
+                score = odds[r["repository"], r["commit"]] if a.predictions else math.log(1 + lines)
                 label = r["label"] != "same" if a.question == "changed" else r["label"] == "slower"
                 out.write(json.dumps(dict(group=repository, fold=sum(map(ord, repository)) % a.folds, label=int(label),
-                                          score=math.log(1 + lines), base=pair[0], head=pair[1])) + "\n")
+                                          score=score, base=pair[0], head=pair[1])) + "\n")
             out.flush()
 
 
@@ -149,6 +163,7 @@ def main():
     for name in "examples", "clones", "out":
         c.add_argument("--" + name, required=True)
     c.add_argument("--question", choices=["changed", "slower"], required=True)
+    c.add_argument("--predictions")
     c.add_argument("--folds", type=int, default=5)
     c.add_argument("--same", type=int, default=2)
     a = p.parse_args()

@@ -55,12 +55,42 @@ static void areas_compare_the_network_with_the_score(void **state)
 static void changes_have_two_sides(void **state)
 {
     (void)state;
-    run("{\"group\":\"a\",\"fold\":0,\"label\":1,\"base\":\"f(){a;}\",\"head\":\"f(){b();}\"}\n"
-        "{\"group\":\"a\",\"fold\":1,\"label\":0,\"base\":\"f(){a;}\",\"head\":\"f(){c;}\"}\n",
-        "--epochs 1 --width 4");
+    hpc_buf b = {0};
+    for (int fold = 0; fold < 2; fold++)
+        test_ok(hpc_buf_printf(
+            &b,
+            "{\"group\":\"a\",\"fold\":%d,\"label\":1,\"base\":\"f(){a;}\",\"head\":\"f(){b();}\"}"
+            "\n"
+            "{\"group\":\"a\",\"fold\":%d,\"label\":0,\"base\":\"f(){a;}\",\"head\":\"f(){c;}\"}\n",
+            fold, fold));
+    run(b.data, "--epochs 1 --width 4");
+    hpc_buf_release(&b);
     assert_int_equal(o.code, 0);
-    assert_non_null(strstr(o.out, "2 samples, 1 with label 1, in 1 groups"));
+    assert_non_null(strstr(o.out, "4 samples, 2 with label 1, in 1 groups"));
     assert_null(strstr(o.out, "score"));
+}
+
+#define SAMPLE(fold, label)                                                                        \
+    "{\"group\":\"a\",\"fold\":" #fold ",\"label\":" #label ",\"code\":\"x\"}\n"
+
+/* Samples of one fold, each label in a fold of its own, one label for training. */
+static void folds_without_both_labels_to_train_on_are_named(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {SAMPLE(0, 0) SAMPLE(0, 1), "fold 0: the other folds have no sample with label 0 "},
+        {SAMPLE(0, 1) SAMPLE(1, 0), "fold 0: the other folds have no sample with label 1"},
+        {SAMPLE(0, 0) SAMPLE(0, 1) SAMPLE(3, 0) SAMPLE(3, 1) SAMPLE(3, 1), NULL},
+        {SAMPLE(0, 0) SAMPLE(3, 0) SAMPLE(3, 1), "fold 3: the other folds have no sample with "
+                                                 "label 1 to train on: spread each label over "
+                                                 "several folds, or add samples of fold -1"},
+        {SAMPLE(2, 0) SAMPLE(2, 1) SAMPLE(-1, 1), "fold 2: the other folds have no sample with "
+                                                  "label 0"}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        run(bad[k][0], "--epochs 1 --width 4");
+        if (o.code != (bad[k][1] ? 2 : 0) || (bad[k][1] && !strstr(o.err, bad[k][1])))
+            fail_msg("%s: %d: %s", bad[k][0], o.code, o.err);
+    }
 }
 
 static void invalid_samples_are_named(void **state)
@@ -93,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(areas_compare_the_network_with_the_score),
         cmocka_unit_test(changes_have_two_sides),
+        cmocka_unit_test(folds_without_both_labels_to_train_on_are_named),
         cmocka_unit_test(invalid_samples_are_named),
     };
     return cmocka_run_group_tests_name("cmd/eval_graph", tests, NULL, NULL);

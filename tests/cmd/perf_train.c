@@ -95,6 +95,13 @@ static void learns_and_learns_again(void **state)
            "no bag-of-tokens baseline: ", "");
     script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv; ! grep -q / "
               "m/examples.csv; test $(wc -l < m/examples.csv) = 61");
+    /* Probabilities of test examples, here of the same ones under another name. */
+    script(p, "sed 's/^r,/s,/' m/examples.csv >s.csv; test ! -e m/evaluated.csv");
+    expect(&o, p, "--examples @m/examples.csv --judge-on @s.csv --out @n", 0, "", "");
+    script(p, "head -1 n/evaluated.csv | grep -q ',p_slower,p_same,p_faster$'; "
+              "test $(grep -c ^s, n/evaluated.csv) = 60; "
+              "awk -F, 'NR > 1 { s = $8 + $9 + $10; if (s < 0.999 || s > 1.001) exit 1 }' "
+              "n/evaluated.csv");
     /* Packed, and as before there were the last two features: these are found in the repository. */
     script(p, "zstd -q m/examples.csv -o packed; "
               "sed -E 's/(,[^,]*){8}$//' m/examples.csv >old");

@@ -124,6 +124,25 @@ static void regions_last_to_their_end(void **state)
     hpc_test_says(o.out, "all threads update s at once: a reduction is missing\n");
 }
 
+/* Without a region in sight, an argument may be a variable of the thread that calls. */
+static void arguments_of_an_orphaned_loop_are_not_accused(void **state)
+{
+    static const char text[] =
+        "subroutine f(n, a, j)\n  integer :: i, j, n\n  real(8) :: a(n)\n  %s\n"
+        "  if (n > 9) goto 5\n  !$omp do\n  do i = 1, n\n    j = n - i\n    a(i) = j\n  end do\n"
+        "5 continue\nend subroutine\n";
+    char whole[1024];
+    need_flang();
+    snprintf(whole, sizeof whole, text, "");
+    write_text(state, "a.f90", whole);
+    run(state, 0, "pragma --check @a.f90");
+    snprintf(whole, sizeof whole, text, "common /c/ k");
+    for (char *p = whole; (p = strstr(p, "j = n")) != NULL;) *p = 'k';
+    write_text(state, "a.f90", whole);
+    run(state, 1, "pragma --check @a.f90");
+    hpc_test_says(o.out, "line 8: all threads assign k");
+}
+
 /* Lines after "!$" are not in the tree, and run as soon as directives count. */
 static void lines_for_openmp_leave_a_loop_unknown(void **state)
 {
@@ -354,6 +373,8 @@ int main(void)
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(regions_last_to_their_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(arguments_of_an_orphaned_loop_are_not_accused,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(lines_for_openmp_leave_a_loop_unknown,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(errors_stay_in_their_procedure, hpc_test_folder_setup,

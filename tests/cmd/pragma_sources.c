@@ -67,16 +67,18 @@ static void verdicts_without_a_header_are_less_certain(void **state)
     hpc_test_says(o.out, "b.c:8: unknown\n");
 }
 
-static const char library[] = "#include <Kokkos_Core.hpp>\n"
-                              "void f(double *x, double *y, int n)\n{\n"
-                              "    Kokkos::parallel_for(\"axpy\", n, KOKKOS_LAMBDA(const int i) {\n"
-                              "        for (int k = 0; k < 100000; k++) y[i] += x[k];\n"
-                              "    });\n"
-                              "    RAJA::forall<policy>(range, [=](int i) { y[i] = x[i]; });\n"
-                              "    std::for_each(std::execution::par, x, x + n, zero);\n"
-                              "    std::for_each(x, x + n, zero);\n"
-                              "    // Kokkos::parallel_for(n, zero);\n"
-                              "}\n";
+static const char library[] =
+    "#include <Kokkos_Core.hpp>\n"
+    "void f(double *x, double *y, int n)\n{\n"
+    "    Kokkos::parallel_for(\"axpy\", n, KOKKOS_LAMBDA(const int i) {\n"
+    "        for (int k = 0; k < 100000; k++) y[i] += x[k];\n"
+    "    });\n"
+    "    RAJA::forall<policy>(range, [=](int i) { y[i] = x[i]; });\n"
+    "    std::for_each(std::execution::par, x, x + n, zero);\n"
+    "    std::for_each(x, x + n, zero);\n"
+    "    // Kokkos::parallel_for(n, zero);\n"
+    "    Kokkos::parallel_for<Kokkos::Policy<Kokkos::Range<int>>>(n, zero);"
+    "\n}\n";
 
 static void calls_that_a_library_runs_in_parallel_are_classified(void **state)
 {
@@ -87,7 +89,8 @@ static void calls_that_a_library_runs_in_parallel_are_classified(void **state)
     hpc_test_says(o.out, "line 4: Kokkos::parallel_for runs in parallel\n");
     hpc_test_says(o.out, "k.cpp:7: already parallel\n");
     hpc_test_says(o.out, "k.cpp:8: already parallel\n");
-    hpc_test_says(o.out, "4 loops: 0 parallel, 0 conditional, 0 unsafe, 1 unknown, 3 already "
+    hpc_test_says(o.out, "k.cpp:11: already parallel\n");
+    hpc_test_says(o.out, "5 loops: 0 parallel, 0 conditional, 0 unsafe, 1 unknown, 4 already "
                          "parallel\n");
     run(state, "pragma @k.cpp --json", 2);
     hpc_test_says(o.out, "\"library\": \"RAJA::forall\"");

@@ -117,6 +117,16 @@ static void impossible_sizes_are_rejected(void **state)
     test_fails(hpc_encoder_open(&e, &o), HPC_E_ARG, "layers");
 }
 
+static void training_needs_a_sample(void **state)
+{
+    (void)state;
+    hpc_encoder *e;
+    double loss = 1;
+    test_ok(hpc_encoder_open(&e, &small));
+    test_fails(hpc_encoder_train(&loss, e, NULL, 0), HPC_E_ARG, "no samples to train on");
+    hpc_encoder_close(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +134,7 @@ int main(void)
         cmocka_unit_test(threads_and_earlier_trainings_change_no_bit),
         cmocka_unit_test(a_score_does_not_depend_on_its_batch),
         cmocka_unit_test(impossible_sizes_are_rejected),
+        cmocka_unit_test(training_needs_a_sample),
     };
     return cmocka_run_group_tests_name("code/encoder", tests, NULL, NULL);
 }

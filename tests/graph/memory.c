@@ -1,6 +1,8 @@
 /*
- * Test of graphs larger than memory: a layer over a file of chunks needs less than a quarter of the
- * file's size. With HPC_TEST_LONG=1 the file has 128 MB.
+ * Test of graphs larger than memory. While a layer runs over a file of chunks, the kernel limits
+ * memory to a quarter of the file's size (RLIMIT_DATA: heaps, stacks and other private memory).
+ * Resident pages, with those of the file, stay within the same limit. With HPC_TEST_LONG=1 the file
+ * has 142 MB.
  */
 /* asan: left out, it changes the memory of the process. */
 /* tsan: left out, it changes the memory of the process. */
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "model/graph/graph.h"
 #include "tests/support/expect.h"
@@ -75,6 +78,25 @@ static double run(const hpc_net_chunks *c, const float *x, float *y)
     return sum;
 }
 
+/* From now on the process gets at most `more` bytes of memory; returns the limit before. */
+static struct rlimit limit_memory(int64_t more)
+{
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)(memory_of("VmData:") + more);
+    assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+    return before;
+}
+
+/* The limit works: the edges of the graph do not fit. */
+static bool is_refused(int64_t bytes)
+{
+    void *all = malloc((size_t)bytes);
+    free(all);
+    return all == NULL;
+}
+
 static void a_graph_of_four_times_the_memory_completes(void **state)
 {
     const sizes small = {20000, 4000000, 8}, large = {200000, 32000000, 16};
@@ -96,12 +118,16 @@ static void a_graph_of_four_times_the_memory_completes(void **state)
     int64_t before = memory_of("VmRSS:");
     test_ok(hpc_net_chunks_open(&c, path));
     int64_t bytes = (int64_t)c.file.bytes;
+    struct rlimit old = limit_memory(bytes / 4);
+    bool refused = is_refused(s->edges * 4);
     double sum = run(&c, x, y);
+    assert_int_equal(setrlimit(RLIMIT_DATA, &old), 0);
     int64_t more = memory_of("VmHWM:") - before;
     hpc_net_chunks_close(&c);
-    print_message("graph %lld KiB, memory %lld KiB\n", (long long)bytes >> 10,
-                  (long long)more >> 10);
+    print_message("graph %lld KiB, limit %lld KiB, resident %lld KiB\n", (long long)bytes >> 10,
+                  (long long)bytes >> 12, (long long)more >> 10);
     assert_true(bytes >= s->edges * 4);
+    assert_true(refused);
     assert_true(sum > 0);
     assert_true(more * 4 <= bytes);
     hpc_free(x);

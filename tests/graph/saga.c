@@ -174,6 +174,22 @@ static void dense_gated(double (*y)[F], const dense *d, double (*x)[F])
         }
 }
 
+/* GAT with scores by edge, as layers have them that are not sums of terms of both ends. */
+static hpc_value leaky_scores(hpc_saga_build *b, const hpc_saga_ends *ends, const hpc_graph *g)
+{
+    hpc_value s = hpc_graph_add(b->p, ends->target, ends->source, g);
+    hpc_value up = hpc_scale(b->p, HPC_NEW, hpc_activate(b->p, s, HPC_RELU), HPC_NONE, 0.8);
+    return hpc_binary(b->p, HPC_ADD, hpc_scale(b->p, HPC_NEW, s, HPC_NONE, 0.2), up);
+}
+
+static hpc_saga_layer gat_by_edge(void)
+{
+    hpc_saga_layer l = hpc_saga_gat;
+    l.gather = HPC_SAGA_SOFTMAX;
+    l.apply_edge = leaky_scores;
+    return l;
+}
+
 static void (*const denses[])(double (*y)[F], const dense *d, double (*x)[F]) = {
     dense_gcn, dense_sage, dense_sage_max, dense_gat, dense_gin, dense_gated};
 
@@ -269,6 +285,13 @@ static void chunks_equal_dense_adjacency(void **state)
         }
 }
 
+static void scores_by_edge_equal_dense_adjacency(void **state)
+{
+    (void)state;
+    const hpc_saga_layer l = gat_by_edge();
+    for (int64_t parts = 1; parts < 8; parts += 3) stream_once(&l, parts, "cpu", dense_gat);
+}
+
 /* ---- rings --------------------------------------------------------------------------------------
  */
 
@@ -292,7 +315,7 @@ static int rank_of_ring(hpc_link *world, void *user)
     TRY(hpc_saga_stream_ring(s, world, r->y[first], r->x[first]));
     EXPECT(hpc_saga_stream_traffic(s).ring_steps == hpc_link_size(world) - 1);
     EXPECT(world->traffic.messages[HPC_SEND] ==
-           (hpc_link_size(world) - 1) * (r->l->apply_edge ? 2 : 1));
+           (hpc_link_size(world) - 1) * (r->l->gather >= HPC_SAGA_SOFTMAX ? 2 : 1));
 out:
     hpc_saga_stream_close(s);
     if (d) hpc_device_close(d);
@@ -352,6 +375,14 @@ static void write_graph(hpc_exec *e, const hpc_graph *v, const hpc_net *g)
     test_ok(hpc_exec_write(e, 0, v->back_edge, g->back_edge, edges));
 }
 
+/* No value has a row for each edge, but for the arrays of the graph and the layer's own scores. */
+static void assert_nothing_by_edge(const hpc_program *p, const hpc_saga_layer *l, int64_t edges)
+{
+    for (hpc_value v = 0; v < p->value_n && !l->apply_edge; v++)
+        if (p->value[v].type.rank == 2 && p->value[v].type.extent[0] == edges)
+            fail_msg("%s: value %d has a row for each edge", l->name, (int)v);
+}
+
 /* Two layers, the sum of the squares of the results, and its gradients by differences. */
 static void gradients_of(const hpc_saga_layer *l)
 {
@@ -383,6 +414,7 @@ static void gradients_of(const hpc_saga_layer *l)
                                                      .seed = &seed,
                                                      .seed_n = 1}));
     test_ok(hpc_program_check(p));
+    assert_nothing_by_edge(p, l, g.edges);
     test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = "cpu", .threads = 1}));
     test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
     test_ok(hpc_saga_initialise(e, p, 9));
@@ -421,7 +453,9 @@ static void gradients_of(const hpc_saga_layer *l)
 static void gradients_equal_central_differences(void **state)
 {
     (void)state;
+    const hpc_saga_layer by_edge = gat_by_edge();
     for (int l = 0; hpc_saga_layers[l]; l++) gradients_of(hpc_saga_layers[l]);
+    gradients_of(&by_edge);
 }
 
 static void layers_are_found_by_name(void **state)
@@ -436,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_equal_dense_adjacency),
+        cmocka_unit_test(scores_by_edge_equal_dense_adjacency),
         cmocka_unit_test(rings_equal_one_process),
         cmocka_unit_test(gradients_equal_central_differences),
         cmocka_unit_test(layers_are_found_by_name),

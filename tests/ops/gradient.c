@@ -479,24 +479,43 @@ static void graph_attentions(void **state)
     }
 }
 
+/* Scores on both sides of the kink; the gradient of each operand alone, and of all. */
+static void graph_attentions_in_one_op(void **state)
+{
+    for (int wanted = 1; wanted < 8; wanted++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "graph_attend, gradients %d", wanted);
+        hpc_graph g = graph_of(&c);
+        hpc_value in[3];
+        const hpc_type type[] = {REAL(SOURCES, 6), REAL(VERTICES, 2), REAL(SOURCES, 2)};
+        for (int k = 0; k < 3; k++)
+            in[k] = hpc_test_state(&c, type[k], 1, wanted >> k & 1);
+        want(&c, hpc_graph_attend(c.p, NULL, in[0], in[1], in[2], &g, 0.2));
+        hpc_test_gradient_check(&c);
+    }
+}
+
 /* The lse has no gradient, and neither do sources without the transposed graph. */
 static void graphs_without_gradients(void **state)
 {
-    for (int what = 0; what < 2; what++) {
+    static const char *const part[] = {
+        "the transposed graph", "through the lse of a softmax over edges", "the transposed graph",
+        "through the lse of attention over edges"};
+    for (int what = 0; what < 4; what++) {
         hpc_test_case c;
         hpc_value lse;
         hpc_test_case_begin(&c, state, "graph without gradient %d", what);
         hpc_graph g = graph_of(&c);
         g.back_start = g.back_index = g.back_edge = HPC_NONE;
         hpc_value x = hpc_test_input(&c, REAL(SOURCES, 6), 1);
-        if (what) {
-            hpc_graph_softmax(c.p, hpc_test_input(&c, REAL(EDGES, 2), 1), g.start, &lse);
-            want(&c, lse);
-        } else {
-            want(&c, hpc_graph_reduce(c.p, HPC_NEW, x, HPC_NONE, &g, HPC_GRAPH_SUM));
-        }
-        test_fails(hpc_test_differentiate_fails(&c), HPC_E_UNSUPPORTED,
-                   what ? "through the lse of a softmax over edges" : "the transposed graph");
+        hpc_value y = lse = HPC_NONE;
+        if (what == 1) hpc_graph_softmax(c.p, hpc_test_input(&c, REAL(EDGES, 2), 1), g.start, &lse);
+        if (what > 1)
+            y = hpc_graph_attend(c.p, &lse, x, hpc_test_input(&c, REAL(VERTICES, 2), 1),
+                                 hpc_test_input(&c, REAL(SOURCES, 2), 1), &g, 0.2);
+        if (what == 0) y = hpc_graph_reduce(c.p, HPC_NEW, x, HPC_NONE, &g, HPC_GRAPH_SUM);
+        want(&c, what % 2 ? lse : y);
+        test_fails(hpc_test_differentiate_fails(&c), HPC_E_UNSUPPORTED, part[what]);
         hpc_test_case_free(&c);
     }
 }
@@ -570,6 +589,7 @@ int main(void)
         cmocka_unit_test(graph_reductions),
         cmocka_unit_test(segment_reductions),
         cmocka_unit_test(graph_attentions),
+        cmocka_unit_test(graph_attentions_in_one_op),
         cmocka_unit_test(graphs_without_gradients),
         cmocka_unit_test(collectives),
         cmocka_unit_test(messages),

@@ -60,6 +60,15 @@ static void misfits_are_named(void **state)
     hpc_graph_dot(p, real(p, "a", V, F), real(p, "b", U, F + 1), &g, 1);
     refuses(p, HPC_E_SHAPE, "a is f32[4,4] and b is f32[3,5]: their columns differ");
     p = begin(&g);
+    hpc_graph_attend(p, NULL, real(p, "x", U, F), real(p, "a", V, 3), real(p, "b", U, 3), &g, 0.2);
+    refuses(p, HPC_E_SHAPE, "x is f32[3,4] and target is f32[4,3]: 4 columns do not divide into 3");
+    p = begin(&g);
+    hpc_graph_attend(p, NULL, real(p, "x", U, F), real(p, "a", V, 2), real(p, "b", V, 2), &g, 0.2);
+    refuses(p, HPC_E_SHAPE, "source is f32[4,2] and x is f32[3,4]: 3 rows are needed");
+    p = begin(&g);
+    hpc_graph_attend(p, NULL, real(p, "x", U, F), real(p, "a", V, 2), real(p, "b", U, 1), &g, 0.2);
+    refuses(p, HPC_E_SHAPE, "target is f32[4,2] and source is f32[3,1]: their columns differ");
+    p = begin(&g);
     hpc_graph_scale(p, real(p, "x", V + 1, F), g.start, 1);
     refuses(p, HPC_E_SHAPE, "x is f32[5,4] and start is i32[5]: each row needs a degree");
     p = begin(&g);
@@ -101,11 +110,29 @@ static void columns_may_be_split(void **state)
     labelled(p, "eZ vZ eZ s");
     hpc_graph_scale(p, a, g.start, 1);
     labelled(p, "vZ vZ s");
+    hpc_graph_attend(p, NULL, x, real(p, "t", V, 2), real(p, "u", U, 2), &g, 0.2);
+    labelled(p, "vz vh uz vh uh s e - -");
     test_ok(hpc_program_status(p));
     hpc_program_free(p);
 }
 
-enum { REDUCE, ADD, SOFTMAX, SCALE, OPS };
+enum { REDUCE, ADD, SOFTMAX, SCALE, ATTEND, ATTEND_TARGET, ATTEND_SOURCE, OPS };
+
+/* Attention, or one of its gradients; the graph serves as its own transpose. */
+static hpc_value emit_attention(hpc_program *p, const hpc_graph *g, int op)
+{
+    const hpc_graph_attend_attr at = {.slope = 0.2};
+    hpc_value x = real(p, "x", U, F), a = real(p, "a", V, 2), b = real(p, "b", U, 2);
+    if (op == ATTEND) return hpc_graph_attend(p, NULL, x, a, b, g, at.slope);
+    hpc_value dy = real(p, "dy", V, F), lse = real(p, "lse", op == ATTEND_TARGET ? V : U, 2);
+    if (op == ATTEND_TARGET) {
+        hpc_value to[] = {HPC_NEW, HPC_NEW, dy, x, a, b, lse, g->start, g->index};
+        return hpc_emit(p, &hpc_op_graph_attend_target, to, &at);
+    }
+    hpc_value delta = real(p, "delta", U, 2);
+    hpc_value from[] = {HPC_NEW, HPC_NEW, dy, x, b, a, lse, delta, g->start, g->index};
+    return hpc_emit(p, &hpc_op_graph_attend_source, from, &at);
+}
 
 static void emit(hpc_program *p, const hpc_graph *g, int op)
 {
@@ -115,6 +142,7 @@ static void emit(hpc_program *p, const hpc_graph *g, int op)
     if (op == ADD) y = hpc_graph_add(p, HPC_NONE, real(p, "x", U, F), g);
     if (op == SOFTMAX) y = hpc_graph_softmax(p, real(p, "x", E, F), g->start, NULL);
     if (op == SCALE) y = hpc_graph_scale(p, real(p, "x", V, F), g->start, 1);
+    if (op >= ATTEND) y = emit_attention(p, g, op);
     hpc_program_keep(p, y);
 }
 
@@ -127,11 +155,11 @@ static void goes_wrong(const hpc_device_options *o, int op, bool wide)
     } graph[] = {
         {{0, 2, 2, 5, 6}, {0, 1, 2, 0, 0, 2}, 0, NULL},
         {{0, 2, 2, 5, 5}, {0, 1, 2, 0, 0, -7}, 0, NULL}, /* an edge of no vertex */
-        {{0, 2, 1, 5, 6}, {0, 1, 2, 0, 0, 2}, 15, "start[2] is 1, after 2, of"},
-        {{1, 2, 2, 5, 6}, {0, 1, 2, 0, 0, 2}, 15, "start[0] is 1, after 0, of"},
-        {{0, 2, 2, 5, 7}, {0, 1, 2, 0, 0, 2}, 7, "start[4] is 7, after 5, of 6 edges"},
-        {{0, 2, 2, 5, 6}, {0, 1, 3, 0, 0, 2}, 3, "index 3 at 2 is not one of 3 rows"},
-        {{0, 2, 2, 5, 6}, {0, 1, 2, 0, -1, 2}, 3, "index -1 at 4 is not one of 3 rows"},
+        {{0, 2, 1, 5, 6}, {0, 1, 2, 0, 0, 2}, 0x7f, "start[2] is 1, after 2, of"},
+        {{1, 2, 2, 5, 6}, {0, 1, 2, 0, 0, 2}, 0x7f, "start[0] is 1, after 0, of"},
+        {{0, 2, 2, 5, 7}, {0, 1, 2, 0, 0, 2}, 0x77, "start[4] is 7, after 5, of 6 edges"},
+        {{0, 2, 2, 5, 6}, {0, 1, 3, 0, 0, 2}, 0x73, "index 3 at 2 is not one of 3 rows"},
+        {{0, 2, 2, 5, 6}, {0, 1, 2, 0, -1, 2}, 0x73, "index -1 at 4 is not one of 3 rows"},
     };
     hpc_device *d;
     hpc_exec *e;
@@ -142,7 +170,9 @@ static void goes_wrong(const hpc_device_options *o, int op, bool wide)
     test_ok(hpc_program_status(p));
     test_ok(hpc_device_open(&d, o));
     test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
-    hpc_test_feed(e, 0, hpc_program_find(p, "x"), 1, 1);
+    for (hpc_value v = 0; v < p->value_n; v++)
+        if (p->value[v].kind == HPC_VALUE_INPUT && p->value[v].type.dtype != HPC_I32)
+            hpc_test_feed(e, 0, v, 1, 1);
     for (size_t k = 0; k < sizeof graph / sizeof *graph; k++) {
         hpc_test_write_i32(e, 0, g.start, graph[k].start);
         hpc_test_write_i32(e, 0, g.index, graph[k].index);

@@ -82,6 +82,12 @@ static const one right[] = {
      "int omp_get_thread_num(void);\n" F
      "#pragma omp parallel\n{ int me = omp_get_thread_num();\n#pragma omp for\n" FOR
      "a[me] += b[i];\n}" END},
+    {"element of the calling thread", HPC_EXISTING_UNPROVEN,
+     "int omp_get_thread_num(void);\n" F "#pragma omp parallel for\n" FOR
+     "a[omp_get_thread_num()] += b[i];" END},
+    {"element of the thread's number", HPC_EXISTING_UNPROVEN,
+     "int omp_get_thread_num(void);\n" F "#pragma omp parallel for\n" FOR
+     "{ int me = omp_get_thread_num(); a[me] += b[i]; }" END},
     {"array of the thread", HPC_EXISTING_UNPROVEN,
      F "#pragma omp parallel\n{ double t[100];\nt[0] = 0;\n#pragma omp for\n"
        "for (int i = 1; i < n; i++) t[i % 100] = t[i % 100 - 1];\n a[0] = t[0]; }" END},

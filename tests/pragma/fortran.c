@@ -12,26 +12,6 @@
 #define FOLDER "tests/pragma/fortran"
 enum { SAFE_LEAST_PERCENT = 95, UNSAFE_LEAST = 200, LOOPS_LEAST = 400 };
 
-static void need_flang(void)
-{
-    char path[PATH_MAX];
-    if (is_built() && hpc_file_exists(hpc_test_built(path, "hpccoder-flang"))) return;
-    print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");
-    skip();
-}
-
-static hpc_checker *open_both(void)
-{
-    char program[PATH_MAX], fortran[PATH_MAX];
-    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    hpc_checker *c;
-    o.program = hpc_test_built(program, "hpccoder-clang");
-    o.fortran = hpc_test_built(fortran, "hpccoder-flang");
-    o.open_seconds = PATIENCE;
-    OK(hpc_checker_open(&c, &o));
-    return c;
-}
-
 typedef struct counts {
     int64_t safe, unsafe, found, wrong;
 } counts;
@@ -70,8 +50,8 @@ static void no_unsafe_loop_is_parallel(void **state)
     hpc_buf names = {0};
     int64_t n;
     (void)state;
-    need_flang();
-    hpc_checker *checker = open_both();
+    NEED_FLANG;
+    hpc_checker *checker = open_checker(0);
     OK(hpc_file_list(&names, &n, FOLDER));
     const char *name = names.data;
     for (int64_t i = 0; i < n; i++, name += strlen(name) + 1) {
@@ -99,7 +79,7 @@ static void fixed_programs_give_the_serial_results(void **state)
 {
     char program[PATH_MAX], command[PATH_MAX + 64];
     (void)state;
-    need_flang();
+    NEED_FLANG;
     if (system("gfortran --version >/dev/null 2>&1") != 0) {
         print_message("SKIP: gfortran is not installed\n");
         skip();

@@ -52,7 +52,7 @@ static void table_is_complete(void **s)
             assert_int_equal(f->names != NULL, f->kind == HPC_FIELD_NAME);
         }
     }
-    assert_int_equal(n, 62);
+    assert_int_equal(n, 65);
     assert_null(hpc_op_find("no such op"));
 }
 

@@ -4,72 +4,11 @@
  * instruction reads it, unless its kernel works in place.
  */
 /* tsan: left out, starts no thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "tests/support/values.h"
+#include "tests/program/rules.h"
 
-#define EXTENTS(...)                                                                               \
-    sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[])                                \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-#define REAL(p, ...)  value(p, HPC_F32, false, EXTENTS(__VA_ARGS__))
-#define BF16(p, ...)  value(p, HPC_BF16, false, EXTENTS(__VA_ARGS__))
-#define F64(p, ...)   value(p, HPC_F64, false, EXTENTS(__VA_ARGS__))
-#define INDEX(p, ...) value(p, HPC_I32, false, EXTENTS(__VA_ARGS__))
-#define STATE(p, ...) value(p, HPC_F32, true, EXTENTS(__VA_ARGS__))
-#define Q4(p, ...)    value(p, HPC_Q4_0, false, EXTENTS(__VA_ARGS__))
-#define SCALAR(p, d)  value(p, d, false, 0, NULL)
-
-static hpc_program *begin(void)
-{
-    hpc_error_clear();
-    hpc_program *p = hpc_program_create();
-    assert_non_null(p);
-    assert_int_equal(hpc_program_segment(p, HPC_UPDATE, 0), 0);
-    return p;
-}
-
-static hpc_value value(hpc_program *p, hpc_dtype dtype, bool state, size_t rank,
-                       const int64_t *extent)
-{
-    char name[16];
-    hpc_type t = hpc_type_of(dtype, (int)rank, extent);
-    snprintf(name, sizeof name, "v%lld", (long long)p->value_n);
-    return state ? hpc_program_state(p, name, t, false) : hpc_program_input(p, name, t);
-}
-
-static void makes(hpc_program *p, hpc_value v, const char *type)
-{
-    char text[128];
-    test_ok(hpc_program_status(p));
-    assert_true(v >= 0);
-    assert_string_equal(hpc_type_text(text, &p->value[v].type), type);
-}
-
-/* Asserts the message after the position, and frees the program. */
-static void refuses(hpc_program *p, int code, const char *text)
-{
-    assert_int_equal(hpc_program_status(p), code);
-    const char *at = strstr(hpc_error_get()->text, "): ");
-    assert_non_null(at);
-    assert_string_equal(at + 3, text);
-    hpc_error_clear();
-    hpc_program_free(p);
-}
-
-static void ends(hpc_program *p)
-{
-    test_ok(hpc_program_check(p));
-    hpc_program_free(p);
-}
+#define Q4(p, ...) input(p, HPC_Q4_0, EXTENTS(__VA_ARGS__))
 
 /* ---- adam, apply, below -------------------------------------------------------------- */
 
@@ -130,7 +69,7 @@ static void apply_rules(void **s)
     (void)s;
     hpc_program *p = begin();
     hpc_value w = STATE(p, 3, 4), lr = SCALAR(p, HPC_F32);
-    hpc_value half = value(p, HPC_BF16, true, EXTENTS(3, 4));
+    hpc_value half = state(p, HPC_BF16, EXTENTS(3, 4));
     hpc_apply(p, w, half, BF16(p, 3, 4), lr, lr, (hpc_apply_attr){.decay = 0.1});
     test_ok(hpc_program_check(p));
     const hpc_apply_attr *at = p->segment[0].insn[0].attr;
@@ -157,13 +96,13 @@ static void below_rules(void **s)
     hpc_value x = SCALAR(p, HPC_F32);
     makes(p, hpc_below(p, HPC_NEW, x, HPC_NONE), "i32[]");
     p->tags.guard = hpc_below(p, HPC_NEW, x, SCALAR(p, HPC_BF16));
-    hpc_value ok = value(p, HPC_I32, true, 0, NULL);
+    hpc_value ok = state(p, HPC_I32, 0, NULL);
     assert_int_equal(hpc_below(p, ok, x, HPC_NONE), ok);
     test_ok(hpc_program_check(p));
     hpc_below(p, HPC_NEW, REAL(p, 1), HPC_NONE);
     refuses(p, HPC_E_SHAPE, "x is f32[1]: expected a scalar");
     p = begin();
-    hpc_below(p, value(p, HPC_F32, true, 0, NULL), SCALAR(p, HPC_F32), HPC_NONE);
+    hpc_below(p, state(p, HPC_F32, 0, NULL), SCALAR(p, HPC_F32), HPC_NONE);
     refuses(p, HPC_E_SHAPE, "ok is f32[]: expected i32[]");
 }
 
@@ -290,16 +229,16 @@ static void averages_are_versions(void **s)
     (void)s;
     hpc_program *p = begin();
     hpc_combine_attr attr = {.a1 = 0.95, .a2 = 0.05};
-    hpc_value state = STATE(p, 2, 4, 4), x = REAL(p, 2, 4, 4);
-    hpc_value whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4});
-    assert_int_equal(hpc_combine(p, state, state, x, NULL, attr), state);
+    hpc_value average = STATE(p, 2, 4, 4), x = REAL(p, 2, 4, 4);
+    hpc_value whole = hpc_view(p, average, 3, (int64_t[]){2, 4, 4});
+    assert_int_equal(hpc_combine(p, average, average, x, NULL, attr), average);
     attr.trans = true;
-    assert_int_equal(hpc_combine(p, state, state, x, NULL, attr), state);
+    assert_int_equal(hpc_combine(p, average, average, x, NULL, attr), average);
     const hpc_insn *i = &p->segment[0].insn[2];
     assert_int_equal(i->version[1], 1);
-    assert_int_equal(p->value[state].version, 2);
-    whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4}); /* a view of the written value */
-    hpc_combine(p, state, whole, x, NULL, attr);
+    assert_int_equal(p->value[average].version, 2);
+    whole = hpc_view(p, average, 3, (int64_t[]){2, 4, 4}); /* a view of the written value */
+    hpc_combine(p, average, whole, x, NULL, attr);
     ends(p);
 }
 
@@ -310,28 +249,28 @@ static void state_is_not_written_over_what_is_read(void **s)
     for (int trans = 0; trans < 2; trans++) {
         hpc_program *p = begin();
         attr.trans = trans;
-        hpc_value state = STATE(p, 4, 4);
-        hpc_combine(p, state, REAL(p, 4, 4), state, NULL, attr);
-        refuses(p, HPC_E_ARG, "operand x2 lies in v0, which y overwrites: give a copy of it");
+        hpc_value y = STATE(p, 4, 4);
+        hpc_combine(p, y, REAL(p, 4, 4), y, NULL, attr);
+        refuses(p, HPC_E_ARG, "operand x2 lies in s0, which y overwrites: give a copy of it");
     }
     hpc_program *p = begin();
     attr.trans = false;
-    hpc_value state = STATE(p, 2, 4), row = hpc_slice(p, state, 1, 1);
-    hpc_combine(p, state, row, HPC_NONE, NULL, attr);
-    refuses(p, HPC_E_ARG, "operand x1 lies in v0, which y overwrites: give a copy of it");
+    hpc_value y = STATE(p, 2, 4), row = hpc_slice(p, y, 1, 1);
+    hpc_combine(p, y, row, HPC_NONE, NULL, attr);
+    refuses(p, HPC_E_ARG, "operand x1 lies in s0, which y overwrites: give a copy of it");
     p = begin();
-    state = STATE(p, 4, 4);
-    hpc_value product[] = {state, HPC_NONE, state, REAL(p, 4, 4), HPC_NONE, HPC_NONE};
+    y = STATE(p, 4, 4);
+    hpc_value product[] = {y, HPC_NONE, y, REAL(p, 4, 4), HPC_NONE, HPC_NONE};
     hpc_emit(p, &hpc_op_matmul, product, &(hpc_matmul_attr){.alpha = 1});
-    refuses(p, HPC_E_ARG, "operand a lies in v0, which y overwrites: give a copy of it");
+    refuses(p, HPC_E_ARG, "operand a lies in s0, which y overwrites: give a copy of it");
     p = begin();
-    state = STATE(p, 4);
-    hpc_scale(p, state, state, HPC_NONE, 2); /* would be added to itself */
-    refuses(p, HPC_E_ARG, "operand x lies in v0, which y overwrites: give a copy of it");
+    y = STATE(p, 4);
+    hpc_scale(p, y, y, HPC_NONE, 2); /* would be added to itself */
+    refuses(p, HPC_E_ARG, "operand x lies in s0, which y overwrites: give a copy of it");
     p = begin();
-    state = STATE(p, 4);
-    hpc_sgd(p, state, state, REAL(p, 4), SCALAR(p, HPC_F32), (hpc_sgd_attr){0});
-    refuses(p, HPC_E_ARG, "operand mom lies in v0, which param overwrites: give a copy of it");
+    y = STATE(p, 4);
+    hpc_sgd(p, y, y, REAL(p, 4), SCALAR(p, HPC_F32), (hpc_sgd_attr){0});
+    refuses(p, HPC_E_ARG, "operand mom lies in s0, which param overwrites: give a copy of it");
 }
 
 static void soft_rules(void **s)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/program/op/op.h"
+#include "tests/support/expect.h"
 
 #define EXTENTS(...)                                                                               \
     sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[])                                \
@@ -76,7 +77,7 @@ static inline void refuses(hpc_program *p, int code, const char *text)
 
 static inline void ends(hpc_program *p)
 {
-    assert_int_equal(hpc_program_status(p), HPC_OK);
+    test_ok(hpc_program_check(p));
     hpc_program_free(p);
 }
 

@@ -34,14 +34,24 @@ static inline bool is_built(void)
         }                                                                                          \
     } while (0)
 
+#define NEED_FLANG                                                                                 \
+    do {                                                                                           \
+        char flang[PATH_MAX];                                                                      \
+        if (!is_built() || !hpc_file_exists(hpc_test_built(flang, "hpccoder-flang"))) {            \
+            print_message("SKIP: hpccoder-flang was not built (libflang-19-dev, llvm-19-dev)\n");  \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
 enum { PATIENCE = 300 }; /* seconds; generous, for a busy machine */
 
 static inline hpc_checker *open_checker(double seconds)
 {
-    char program[PATH_MAX];
+    char program[PATH_MAX], fortran[PATH_MAX];
     hpc_checker_options o = HPC_CHECKER_DEFAULTS;
     hpc_checker *c;
     o.program = hpc_test_built(program, "hpccoder-clang");
+    o.fortran = hpc_test_built(fortran, "hpccoder-flang");
     o.open_seconds = PATIENCE;
     o.check_seconds = seconds > 0 ? seconds : PATIENCE;
     OK(hpc_checker_open(&c, &o));

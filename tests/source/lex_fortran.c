@@ -98,6 +98,8 @@ static void directives(void **state)
     fixed_form("c$omp parallel do\nC$OMP+private(i)\n*$acc loop\n!$omp end do\n",
                "^@#<c$omp> @N<parallel> @N<do> @N<private> @P<(> @N<i> @P<)> @E<> ^@#<*$acc> "
                "@N<loop> @E<> ^@#<!$omp> @N<end> @N<do> @E<>");
+    fixed_form("c$OMP do\nc$OMP$ nowait\n!$OMP$x\n", "^@#<c$OMP> @N<do> @N<nowait> @N<x> @E<>");
+    free_form("!$omp$ do\n!$omp do\n", "^/<!$omp$ do> ^@#<!$omp> @N<do> @E<>");
     free_form("!$acc loop\n!$omp do", "^@#<!$acc> @N<loop> @E<> ^@#<!$omp> @N<do> @E<>");
     free_form("!$omp do &\n!$acc loop\n", "^@#<!$omp> @N<do> @E<> ^@#<!$acc> @N<loop> @E<>");
     free_form("!$omp do &\nx\n", "^@#<!$omp> @N<do> @E<> ^N<x> ;<~>");

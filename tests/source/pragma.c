@@ -134,6 +134,7 @@ static void fortran_spacing(void **state)
     fortran("!$omp critical (Name)", "!$omp critical(name)");
     fortran("!$omp parallel do if(x == 'A B')", "!$omp parallel do if(x=='A B')");
     writes("a.f", "c$omp parallel do\nc$omp+shared(a)\n", "!$omp parallel do shared(a)");
+    writes("a.f", "c$OMP PARALLEL DO PRIVATE(a,\nc$OMP$ b)\n", "!$omp parallel do private(a, b)");
 }
 
 /* ---- what is understood --------------------------------------------------------------------- */

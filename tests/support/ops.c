@@ -80,7 +80,7 @@ static double rms_of(const hpc_test_wanted *w, int64_t from, int64_t end)
 
 /* ---- the bench ------------------------------------------------------------------- */
 
-enum { ISAS_MOST = 8, OPS_MOST = 64, TEAMS = 3, SCHEDULES = 3, SHIMS = 2 * SCHEDULES };
+enum { ISAS_MOST = 8, OPS_MOST = 96, TEAMS = 3, SCHEDULES = 3, SHIMS = 2 * SCHEDULES };
 static const int teams[TEAMS] = {1, 2, 7};
 /* With our own kernels for products, then with the stub of cuBLASLt. */
 static const char *const schedules[SHIMS] = {"ascending",    "descending",    "permuted",
@@ -146,6 +146,9 @@ static const struct {
     {&hpc_op_tile, "matrix"},
     {&hpc_op_bundle, "matrix"},
     {&hpc_op_eigh, "eigh"},
+    {&hpc_op_graph_attend, "graph_attend"},
+    {&hpc_op_graph_attend_source, "graph_attend"},
+    {&hpc_op_graph_attend_target, "graph_attend"},
     {&hpc_op_graph_edge, "graph"},
     {&hpc_op_graph_merge, "graph"},
     {&hpc_op_graph_reduce, "graph"},

@@ -280,6 +280,27 @@ static void another_pruning_is_another_run(void **state)
     hpc_free(p);
 }
 
+/* A folder in place of products.json, after the last step before pruning. */
+static void block_products(const hpc_metrics_row *r, void *user)
+{
+    char path[PATH_MAX + 32];
+    place *p = user;
+    see(r, user);
+    if ((int64_t)r->value[HPC_METRIC_STEP] != AFTER) return;
+    snprintf(path, sizeof path, "%s/products.json", p->out);
+    test_ok(hpc_file_mkdir(path));
+}
+
+static void trainer_that_does_not_reopen_ends_the_run(void **state)
+{
+    place *p = hpc_alloc(1, sizeof *p);
+    open_place(p, state, HPC_OPT_ADAMW, "blocked");
+    p->o.row = block_products;
+    test_fails(run(p), HPC_E_IO, "products.json");
+    assert_int_equal(p->result.step, AFTER);
+    hpc_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_and_gone_on_with),
@@ -287,7 +308,8 @@ int main(void)
                                        cmocka_unit_test(memory_is_given_back),
                                        cmocka_unit_test(from_grid_to_grid),
                                        cmocka_unit_test(damaged_ones_are_passed_over),
-                                       cmocka_unit_test(another_pruning_is_another_run)};
+                                       cmocka_unit_test(another_pruning_is_another_run),
+                                       cmocka_unit_test(trainer_that_does_not_reopen_ends_the_run)};
     return cmocka_run_group_tests_name("train/prune_run", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }

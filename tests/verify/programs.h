@@ -38,9 +38,14 @@ static inline void program_open(program *p, hpc_test_folder *f, const char *fold
         &p->source, p->checker,
         &(hpc_tree_file){.path = whole, .text = p->text.data, .n = p->text.n, .language = l}));
     OK(hpc_tree_get(&p->tree, p->source));
-    OK(hpc_pragma_find(&p->loops, &p->tree, p->text.data, p->text.n, l, &study));
-    p->file =
-        (hpc_verify_file){.tree = &p->tree, .text = p->text.data, .n = p->text.n, .language = l};
+    bool fixed =
+        l == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(whole, p->text.data, p->text.n);
+    hpc_pragma_options options = study;
+    options.fixed_form = fixed;
+    OK(hpc_pragma_find(&p->loops, &p->tree, p->text.data, p->text.n, l, &options));
+    if (l == HPC_LANGUAGE_FORTRAN) OK(hpc_pragma_translate(&p->loops));
+    p->file = (hpc_verify_file){
+        .tree = &p->tree, .text = p->text.data, .n = p->text.n, .language = l, .fixed_form = fixed};
     p->options = defaults;
     snprintf(p->folder, sizeof p->folder, "%s", folder);
     p->options.folder = p->folder;

@@ -105,6 +105,17 @@ static void right_directives(void **state)
     program_close(&p);
 }
 
+static void a_program_that_does_not_start_is_not_compared(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    begin(&p, state, HEAD FILL SUM COPY SHOW TAIL);
+    p.options.run = "./absent";
+    OK(hpc_verify_run(&p.loops, &p.file, &p.options));
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the serial run exited with status 127");
+    program_close(&p);
+}
+
 static void wrong_among_right(void **state)
 {
     program p;
@@ -163,6 +174,63 @@ static void existing_directive(void **state)
     p.loops.item[1].existing_is = HPC_EXISTING_REDUCTION; /* the proposal stands for it */
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
     expect(&p, 1, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
+    program_close(&p);
+}
+
+/* ---- Fortran -------------------------------------------------------------------------------- */
+
+#define FORTRAN_HEAD                                                                               \
+    "program x\n  real(8) :: a(1000), b(1000), s\n  integer :: i, k\n  s = 0\n"                    \
+    "  do i = 1, 1000\n    a(i) = i\n  end do\n"
+#define FORTRAN_TAIL "  print *, s, b(1000), k\nend program\n"
+
+static void begin_fortran(program *p, void **state, const char *text)
+{
+    program_write(p, *state, "x.f90", text);
+    p->options.build = "gfortran x.f90 -o x";
+    p->options.run = "./x";
+}
+
+static void need_gfortran(void)
+{
+    NEED_FLANG;
+    if (hpc_proc_exists("gfortran")) return;
+    print_message("SKIP: there is no gfortran\n");
+    skip();
+}
+
+/* Directives take effect: one that loses the sum is found. */
+static void wrong_among_right_in_fortran(void **state)
+{
+    static const char text[] = FORTRAN_HEAD "  do i = 1, 1000\n    s = s + a(i)\n  end do\n"
+                                            "  do i = 1, 1000\n    b(i) = a(i)\n  end do\n"
+                                            "  k = 3\n" FORTRAN_TAIL;
+    program p;
+    need_gfortran();
+    begin_fortran(&p, state, text);
+    p.loops.item[1].pragma = "!$omp parallel do firstprivate(s) shared(a) private(i) default(none)";
+    OK(hpc_verify_run(&p.loops, &p.file, &p.options));
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
+    expect(&p, 1, HPC_VERDICT_UNSAFE, "line 1 has ");
+    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
+    program_close(&p);
+}
+
+/* A wrong directive is replaced, together with the one that ends it. */
+static void existing_directive_in_fortran(void **state)
+{
+    static const char text[] =
+        FORTRAN_HEAD "  !$omp parallel do firstprivate(s) &\n  !$omp   private(i)\n"
+                     "  do i = 1, 1000\n    s = s + a(i)\n  end do\n\n  !$OMP END PARALLEL DO\n"
+                     "  do i = 1, 1000\n    b(i) = a(i)\n  end do\n"
+                     "  k = 3\n" FORTRAN_TAIL;
+    program p;
+    need_gfortran();
+    begin_fortran(&p, state, text);
+    assert_non_null(p.loops.item[1].existing);
+    OK(hpc_verify_run(&p.loops, &p.file, &p.options));
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "the better directive on 1, 2 and 4 threads");
+    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     program_close(&p);
 }
 
@@ -242,11 +310,19 @@ static void ends_of_all_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_have_a_tolerance), TEST(what_changes_is_left_out),
-        TEST(right_directives),         TEST(wrong_among_right),
-        TEST(wrong_within_right),       TEST(does_not_compile),
-        TEST(existing_directive),       TEST(written_files),
-        TEST(changes_by_itself),        TEST(ends_of_all_kinds),
+        TEST(numbers_have_a_tolerance),
+        TEST(what_changes_is_left_out),
+        TEST(right_directives),
+        TEST(wrong_among_right),
+        TEST(a_program_that_does_not_start_is_not_compared),
+        TEST(wrong_within_right),
+        TEST(does_not_compile),
+        TEST(existing_directive),
+        TEST(written_files),
+        TEST(changes_by_itself),
+        TEST(ends_of_all_kinds),
+        TEST(wrong_among_right_in_fortran),
+        TEST(existing_directive_in_fortran),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

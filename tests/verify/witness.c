@@ -46,8 +46,10 @@ static label label_of(const program *p, const hpc_pragma_loop *l)
         while (at > text && at[-1] != '\n') at--;
         begin = at;
         at += strspn(at, " ");
-        if (strncmp(at, "// ", 3) != 0) break;
-        at += 3;
+        const size_t mark = strncmp(at, "// ", 3) == 0 ? 3 : strncmp(at, "! ", 2) == 0 ? 2 : 0;
+        if (strncmp(at, "!$omp", 5) == 0) continue;
+        if (!mark) break;
+        at += mark;
         size_t n = (size_t)(end - at);
         if (strncmp(at, "AS ", 3) == 0) snprintf(is.as, sizeof is.as, "%.*s", (int)n - 3, at + 3);
         if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
@@ -123,6 +125,26 @@ static void cpp_loops(void **state)
     NEED_LIBRARY;
     assert_true(watch(state, "tests/verify/programs", "watched.cpp",
                       "g++ -O2 -Werror watched.cpp -o watched") >= 14);
+}
+
+static void need(const char *compiler);
+
+static void fortran_loops(void **state)
+{
+    need("gfortran");
+    NEED_FLANG;
+    assert_int_equal(watch(state, "tests/verify/programs", "watched.f90",
+                           "gfortran -O3 -fopenmp -fcheck=all -std=f2018 watched.f90 -o watched"),
+                     23);
+}
+
+static void fixed_form_loops(void **state)
+{
+    need("gfortran");
+    NEED_FLANG;
+    assert_int_equal(watch(state, "tests/verify/programs", "watched.f",
+                           "gfortran -c watched.f && gfortran watched.o -o watched"),
+                     7);
 }
 
 static void need(const char *compiler)
@@ -280,16 +302,10 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(c_loops),
-        TEST(cpp_loops),
-        TEST(cpp_loops_of_clang),
-        TEST(project),
-        TEST(hidden_arrays),
-        TEST(ends_of_all_kinds),
-        TEST(memory_has_a_limit),
-        TEST(leaves_nothing),
-        TEST(built_before),
-        TEST(refusals),
+        TEST(c_loops),        TEST(cpp_loops),         TEST(cpp_loops_of_clang),
+        TEST(fortran_loops),  TEST(fixed_form_loops),  TEST(project),
+        TEST(hidden_arrays),  TEST(ends_of_all_kinds), TEST(memory_has_a_limit),
+        TEST(leaves_nothing), TEST(built_before),      TEST(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,29 @@ static void shares_and_trip_counts_are_recorded(void **state)
     program_close(&p);
 }
 
+/* The outer loop is watched until its conflict is found, and then the loops in it are. */
+static void a_loop_of_steps_has_at_least_the_share_of_the_loops_in_it(void **state)
+{
+    static const char text[] = "#include <stdio.h>\n"
+                               "static double a[1000];\n"
+                               "int main(void)\n{\n"
+                               "    for (int t = 0; t < 20; t++)\n"
+                               "        for (int i = 0; i < 1000; i++) a[i] = 0.5 * a[i] + t;\n"
+                               "    printf(\"%g\\n\", a[7]);\n    return 0;\n}\n";
+    program p;
+    NEED_LIBRARY;
+    program_write(&p, *state, "x.c", text);
+    p.options.build = "gcc x.c -o x";
+    p.options.run = "./x";
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    const hpc_pragma_loop *outer = loop_at(&p, 5), *inner = loop_at(&p, 6);
+    assert_true(outer->recorded && inner->recorded);
+    assert_true(outer->share >= inner->share && inner->share > 0.7 && outer->share <= 1);
+    assert_int_equal(inner->entered, 20);
+    assert_int_equal(inner->iterations, 20000);
+    program_close(&p);
+}
+
 static void a_line_profile_keeps_its_share(void **state)
 {
     program p;
@@ -143,6 +166,7 @@ int main(void)
         TEST(enough_outer_iterations_need_no_collapse),
         TEST(directives_of_the_user_get_advice_only),
         TEST(shares_and_trip_counts_are_recorded),
+        TEST(a_loop_of_steps_has_at_least_the_share_of_the_loops_in_it),
         TEST(a_line_profile_keeps_its_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,8 +32,9 @@ typedef struct cell {
 typedef struct range {
     uintptr_t at, bytes, element;
     int name, kind;
-    uint32_t last;        /* of PRIVATE and IGNORED: the last iteration that accessed it */
-    bool written, shared; /* shared: two iterations accessed it, one of them writing */
+    uint32_t last;             /* of PRIVATE and IGNORED: the last iteration that accessed it */
+    bool written, shared;      /* shared: two iterations accessed it, one of them writing */
+    const struct shape *shape; /* of an array of Fortran; NULL */
 } range;
 typedef struct finding {
     char kind;
@@ -94,6 +95,10 @@ HIDDEN void hpc_witness_stop(watch *s);
 HIDDEN void hpc_witness_cost_next(costs *c);
 /* The entry ends: adds it to the loop's costs. */
 HIDDEN void hpc_witness_cost_leave(loop_record *l, costs *c);
+
+/* ---- fortran.c ---- */
+/* The subscripts of an element, "3,-1"; "-": they are not known. As snprintf. */
+HIDDEN int hpc_witness_subscripts(char *out, size_t most, const range *r, uintptr_t at);
 
 /* Code locations in 31 bits: a distance if it is small, otherwise a number. */
 ALWAYS uint32_t place_of(uintptr_t pc)

@@ -127,8 +127,8 @@ static long long value_of(const watch *s, uint32_t iteration)
     return done == 0 ? s->value : s->first + (s->value - s->first) / done * k;
 }
 
-/* "found LOOP KIND BYTES BEFORE VALUE NOW VALUE (NAME OFFSET ELEMENT)...\n" and two lines of
- * places.
+/* "found LOOP KIND BYTES BEFORE VALUE NOW VALUE (NAME OFFSET ELEMENT SUBSCRIPTS)...\n" and two
+ * lines of places.
  */
 static void say_finding(const watch *s, char kind, uintptr_t at, unsigned bytes, uint32_t before,
                         uint32_t place_before, uint32_t place)
@@ -140,9 +140,12 @@ static void say_finding(const watch *s, char kind, uintptr_t at, unsigned bytes,
     for (int k = 0; k < s->ranges_n && n < 3000; k++) {
         const range *r = &s->range[k];
         uintptr_t d = at - r->at;
-        if (r->bytes ? d < r->bytes : r->at && (intptr_t)d > -(1 << 20) && (intptr_t)d < 1L << 40)
-            n += (size_t)snprintf(line + n, most - n, " %d %lld %lu", r->name,
-                                  (long long)(intptr_t)d, (unsigned long)r->element);
+        if (r->bytes ? d >= r->bytes
+                     : !r->at || (intptr_t)d <= -(1 << 20) || (intptr_t)d >= 1L << 40)
+            continue;
+        n += (size_t)snprintf(line + n, most - n, " %d %lld %lu ", r->name, (long long)(intptr_t)d,
+                              (unsigned long)r->element);
+        n += (size_t)hpc_witness_subscripts(line + n, most - n, r, at);
     }
     for (int k = 0; k < 2; k++) {
         n += (size_t)snprintf(line + n, most - n, "\nplace");
@@ -394,7 +397,7 @@ void hpc_witness_name(int name, int kind, const volatile void *at, unsigned long
     uintptr_t a = (uintptr_t)at;
     record[s->loop].hidden |= kind == HPC_WITNESS_HIDDEN;
     if (s->ranges_n == NAMES_MOST || (bytes == 0 && kind != HPC_WITNESS_BASE)) return;
-    s->range[s->ranges_n++] = (range){a, bytes, element, name, kind, 0, false, false};
+    s->range[s->ranges_n++] = (range){a, bytes, element, name, kind, 0, false, false, NULL};
     if (a - STACK() < s->frame - STACK()) return;
     if (kind != HPC_WITNESS_PRIVATE && kind != HPC_WITNESS_IGNORED) return;
     uintptr_t lo = s->apart_bytes && s->apart_at < a ? s->apart_at : a;

@@ -2,12 +2,14 @@
 # an input (--version, -print-...) and those that only read pass through as they are. What comes
 # before sets name, mode and tools.
 PATH=${PATH#*:}
-input= links=1
+input= links=1 fortran=
+case $name in gfortran | f95 | f77) fortran=1 ;; esac
 for a in "$@"; do
     case $a in
     -c | -S | -E | -M | -MM | -fsyntax-only | -shared) links= ;;
     -*) ;;
     *.[cCo] | *.cc | *.cpp | *.cxx | *.c++ | *.a | *.so | *.so.*) input=1 ;;
+    *.[fF] | *.[fF][0-9][0-9] | *.for | *.FOR | *.ftn | *.FTN) input=1 ;;
     esac
 done
 [ "$input" ] && [ -z "$HPC_VERIFY_PLAIN" ] || exec "$name" "$@"
@@ -30,12 +32,18 @@ for a in "$@"; do
     shift
     case $a in
     -fopenmp* | -qopenmp* | -fiopenmp | -mp | -fsanitize=* | -O* | -g* | -Werror* | -pedantic* | \
-        -flto* | -static* | -s | -pg | --coverage | -D_FORTIFY_SOURCE* | -ftree-parallelize*) ;;
+        -flto* | -static* | -s | -pg | --coverage | -D_FORTIFY_SOURCE* | -ftree-parallelize* | \
+        -std=f* | -fcheck* | -fbounds-check | -fomit-frame-pointer) ;;
     *) set -- "$@" "$a" ;;
     esac
 done
-set -- "$@" -g -O1 -w -include "$tools/infer/verify/witness/witness.h" -fno-builtin-memcpy \
-    -fno-builtin-memmove -fno-builtin-memset
+set -- "$@" -g -O1 -w
+if [ "$fortran" ]; then
+    set -- "$@" -fno-inline -fno-omit-frame-pointer -fno-diagnostics-show-caret -I "$tools/lib"
+else
+    set -- "$@" -include "$tools/infer/verify/witness/witness.h" -fno-builtin-memcpy \
+        -fno-builtin-memmove -fno-builtin-memset
+fi
 case $("$name" --version 2>&1) in
 *clang* | *LLVM*) set -- "$@" -Xclang -fsanitize=thread -finline-hint-functions \
     -mllvm -tsan-instrument-read-before-write -Qunused-arguments ;;
@@ -43,5 +51,5 @@ case $("$name" --version 2>&1) in
     -B "$tools/lib/" ;;
 esac
 [ -z "$links" ] || set -- "$@" -x none "$tools/lib/runtime.o" "$tools/lib/hooks.o" "$tools/lib/cost.o" \
-    -rdynamic -ldl -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
+    "$tools/lib/fortran.o" -rdynamic -ldl -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 exec "$name" "$@"

@@ -50,7 +50,7 @@ typedef struct hpc_cuda_launchers {
     hpc_cuda_launcher *matmul, *matmul_mma, *matmul_i8, *matmul_bytes, *pack;
     hpc_cuda_launcher *grouped, *grouped_mma, *grouped_bytes, *gate, *gate_grad, *dispatch, *eigh;
     hpc_cuda_launcher *graph_reduce, *graph_edge, *graph_softmax, *graph_softmax_grad, *graph_scale,
-        *graph_merge;
+        *graph_merge, *graph_attend, *graph_attend_source, *graph_attend_target;
     hpc_cuda_launcher *attention, *attention_mma, *attention_grad, *attention_grad_mma;
     hpc_cuda_launcher *head_loss, *head_loss_grad;
 } hpc_cuda_launchers;

@@ -104,6 +104,68 @@ int cuda_graph_merge(hpc_plan *p, int workers, const hpc_graph_merge_args *a)
                               {0}});
 }
 
+static int graph_attend_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->graph_attend, args);
+}
+
+int cuda_graph_attend(hpc_plan *p, int workers, const hpc_graph_attend_args *a)
+{
+    (void)workers;
+    return accept(p, graph_attend_run, "graph_attend_cuda",
+                  (operand[]){{&a->y, "y", REAL},
+                              {&a->lse, "lse", F32},
+                              {&a->x, "x", REAL},
+                              {&a->target, "target", REAL},
+                              {&a->source, "source", REAL},
+                              {&a->start, "start", INDEX},
+                              {&a->index, "index", INDEX},
+                              {0}});
+}
+
+static int graph_attend_target_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->graph_attend_target, args);
+}
+
+int cuda_graph_attend_target(hpc_plan *p, int workers, const hpc_graph_attend_target_args *a)
+{
+    (void)workers;
+    return accept(p, graph_attend_target_run, "graph_attend_target_cuda",
+                  (operand[]){{&a->dtarget, "dtarget", REAL},
+                              {&a->delta, "delta", F32},
+                              {&a->dy, "dy", REAL},
+                              {&a->x, "x", REAL},
+                              {&a->target, "target", REAL},
+                              {&a->source, "source", REAL},
+                              {&a->lse, "lse", F32},
+                              {&a->start, "start", INDEX},
+                              {&a->index, "index", INDEX},
+                              {0}});
+}
+
+static int graph_attend_source_run(const hpc_launch *l, const void *args)
+{
+    return hpc_cuda_run(l, of(l)->graph_attend_source, args);
+}
+
+int cuda_graph_attend_source(hpc_plan *p, int workers, const hpc_graph_attend_source_args *a)
+{
+    (void)workers;
+    return accept(p, graph_attend_source_run, "graph_attend_source_cuda",
+                  (operand[]){{&a->dsource, "dsource", REAL},
+                              {&a->dx, "dx", REAL},
+                              {&a->x, "x", REAL},
+                              {&a->dy, "dy", REAL},
+                              {&a->target, "target", REAL},
+                              {&a->source, "source", REAL},
+                              {&a->lse, "lse", F32},
+                              {&a->delta, "delta", F32},
+                              {&a->back_start, "back_start", INDEX},
+                              {&a->back_index, "back_index", INDEX},
+                              {0}});
+}
+
 /* ---- experts --------------------------------------------------------------------------------- */
 
 static int gate_run(const hpc_launch *l, const void *args)

@@ -26,6 +26,8 @@ hpc_cuda_launcher hpc_cuda_pack, hpc_cuda_grouped, hpc_cuda_grouped_mma, hpc_cud
 hpc_cuda_launcher hpc_cuda_gate, hpc_cuda_gate_grad, hpc_cuda_dispatch, hpc_cuda_eigh;
 hpc_cuda_launcher hpc_cuda_graph_reduce, hpc_cuda_graph_edge, hpc_cuda_graph_softmax,
     hpc_cuda_graph_softmax_grad, hpc_cuda_graph_scale, hpc_cuda_graph_merge;
+/* graph_attend.cu */
+hpc_cuda_launcher hpc_cuda_graph_attend, hpc_cuda_graph_attend_source, hpc_cuda_graph_attend_target;
 /* attention.cu, attention_mma.cu, attention_grad.cu, attention_grad_mma.cu */
 hpc_cuda_launcher hpc_cuda_attention, hpc_cuda_attention_mma, hpc_cuda_attention_grad,
     hpc_cuda_attention_grad_mma;
@@ -55,7 +57,9 @@ hpc_cuda_launcher hpc_cuda_combine, hpc_cuda_map, hpc_cuda_tile, hpc_cuda_bundle
         .eigh = hpc_cuda_eigh, .graph_reduce = hpc_cuda_graph_reduce,                              \
         .graph_edge = hpc_cuda_graph_edge, .graph_softmax = hpc_cuda_graph_softmax,                \
         .graph_softmax_grad = hpc_cuda_graph_softmax_grad, .graph_scale = hpc_cuda_graph_scale,    \
-        .graph_merge = hpc_cuda_graph_merge, .attention = hpc_cuda_attention,                      \
+        .graph_merge = hpc_cuda_graph_merge, .graph_attend = hpc_cuda_graph_attend,                \
+        .graph_attend_source = hpc_cuda_graph_attend_source,                                       \
+        .graph_attend_target = hpc_cuda_graph_attend_target, .attention = hpc_cuda_attention,      \
         .attention_mma = hpc_cuda_attention_mma, .attention_grad = hpc_cuda_attention_grad,        \
         .attention_grad_mma = hpc_cuda_attention_grad_mma, .head_loss = hpc_cuda_head_loss,        \
         .head_loss_grad = hpc_cuda_head_loss_grad,                                                 \

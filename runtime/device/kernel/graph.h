@@ -54,6 +54,29 @@ typedef struct hpc_graph_softmax_args {
 typedef struct hpc_graph_softmax_grad_args {
     hpc_tensor dx, dy, y, start; hpc_no_attr attr;
 } hpc_graph_softmax_grad_args;
+/* Attention over edges, by head h of F / H columns: y[v] = the average of x[index[k]] over the edges
+ * k of v, weighted by exp(s - lse[v]). Scores: s = leaky(target[v] + source[index[k]]), where
+ * leaky(r) is r, or slope r below 0. lse[v]: the log of the sum of exp(s). No edges: 0, -inf.
+ * Nothing is stored for each edge. y [V,F], x [U,F], target [V,H], source [U,H], lse [V,H] f32
+ * (f64). */
+typedef struct hpc_graph_attend_attr { double slope; } hpc_graph_attend_attr;
+typedef struct hpc_graph_attend_args {
+    hpc_tensor y, lse, x, target, source, start, index, back_start, back_index;
+    hpc_graph_attend_attr attr;
+} hpc_graph_attend_args;
+/* Its gradients recompute scores. With p the weight of an edge and q = dy[v] . x[index[k]] by head:
+ * delta[v] = the sum of p q; dtarget[v] = the sum of p (q - delta[v]) times the slope at the edge.
+ * delta [V,H] f32 (f64). */
+typedef struct hpc_graph_attend_target_args {
+    hpc_tensor dtarget, delta, dy, x, target, source, lse, start, index;
+    hpc_graph_attend_attr attr;
+} hpc_graph_attend_target_args;
+/* By the transposed graph: dsource[u] = the sum of p (q - delta) times the slope, and dx[u] = the
+ * sum of p dy, over the edges that u is the source of. */
+typedef struct hpc_graph_attend_source_args {
+    hpc_tensor dsource, dx, x, dy, target, source, lse, delta, back_start, back_index;
+    hpc_graph_attend_attr attr;
+} hpc_graph_attend_source_args;
 /* y[v] = x[v] degree^power, where degree is start[v+1] - start[v]; 0 for degree 0. INPLACE x. */
 typedef struct hpc_graph_scale_attr { double power; } hpc_graph_scale_attr;
 typedef struct hpc_graph_scale_args {

@@ -229,6 +229,9 @@ typedef struct hpc_kernels {
     int (*tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
     int (*bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
     int (*eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+    int (*graph_attend)(hpc_plan *p, int workers, const hpc_graph_attend_args *a);
+    int (*graph_attend_source)(hpc_plan *p, int workers, const hpc_graph_attend_source_args *a);
+    int (*graph_attend_target)(hpc_plan *p, int workers, const hpc_graph_attend_target_args *a);
     int (*graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
     int (*graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
     int (*graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);

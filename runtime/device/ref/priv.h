@@ -132,5 +132,9 @@ int hpc_ref_graph_reduce(hpc_plan *p, int workers, const hpc_graph_reduce_args *
 int hpc_ref_graph_scale(hpc_plan *p, int workers, const hpc_graph_scale_args *a);
 int hpc_ref_graph_softmax(hpc_plan *p, int workers, const hpc_graph_softmax_args *a);
 int hpc_ref_graph_softmax_grad(hpc_plan *p, int workers, const hpc_graph_softmax_grad_args *a);
+/* graph_attend.c */
+int hpc_ref_graph_attend(hpc_plan *p, int workers, const hpc_graph_attend_args *a);
+int hpc_ref_graph_attend_source(hpc_plan *p, int workers, const hpc_graph_attend_source_args *a);
+int hpc_ref_graph_attend_target(hpc_plan *p, int workers, const hpc_graph_attend_target_args *a);
 
 #endif

@@ -21,17 +21,12 @@ static int admit_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     const hpc_admit_attr *at = i->attr;
-    const hpc_dtype real = at->wide ? HPC_F64 : HPC_F32;
+    const hpc_dispatch_attr to = {.experts = at->experts, .cap = at->cap, .wide = at->wide};
     int rc;
-    if (at->experts < 1 || at->cap < 1)
-        return hpc_fail(HPC_E_ARG, "experts is %lld and cap %lld; at least 1 is expected",
-                        (long long)at->experts, (long long)at->cap);
-    TRY(hpc_op_expect(i, type, ADMIT_EXPERT, HPC_OP_INDEX, 2, 2));
+    TRY(hpc_op_choices(i, type, ADMIT_DROPPED, &to, 1));
     if (type[ADMIT_EXPERT].ragged >= 0)
         return hpc_misfit(i, type, ADMIT_EXPERT, -1, "the number of tokens must be fixed");
     TRY(hpc_op_output(i, type, ADMIT_KEPT, hpc_op_like(&type[ADMIT_EXPERT], HPC_I32)));
-    TRY(hpc_op_output(i, type, ADMIT_DROPPED, hpc_type_of(real, 0, NULL)));
-    TRY(hpc_op_output(i, type, ADMIT_LOAD, hpc_type_of(real, 1, &at->experts)));
 out:
     return rc;
 }

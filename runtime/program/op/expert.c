@@ -308,16 +308,28 @@ static const hpc_field dispatch_field[] = {
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
+int hpc_op_choices(const hpc_insn *i, hpc_type *type, int k, const hpc_dispatch_attr *at,
+                   int64_t least)
+{
+    hpc_dtype real = at->wide ? HPC_F64 : HPC_F32;
+    int rc;
+    if (at->experts < 1 || at->cap < least)
+        return hpc_fail(HPC_E_ARG, "experts is %lld and cap %lld; at least 1 and %lld are expected",
+                        (long long)at->experts, (long long)at->cap, (long long)least);
+    TRY(hpc_op_output(i, type, k, hpc_type_of(real, 0, NULL)));
+    TRY(hpc_op_output(i, type, k + 1, hpc_type_of(real, 1, &at->experts)));
+    TRY(hpc_op_expect(i, type, k + 2, HPC_OP_INDEX, 2, 2));
+out:
+    return rc;
+}
+
 static int dispatch_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     const hpc_dispatch_attr *at = i->attr;
     const hpc_type *expert = &type[DISPATCH_EXPERT];
     int rc;
-    if (at->experts < 1 || at->cap < 0)
-        return hpc_fail(HPC_E_ARG, "experts is %lld and cap %lld; at least 1 and 0 are expected",
-                        (long long)at->experts, (long long)at->cap);
-    TRY(hpc_op_expect(i, type, DISPATCH_EXPERT, HPC_OP_INDEX, 2, 2));
+    TRY(hpc_op_choices(i, type, DISPATCH_DROPPED, at, 0));
     if (expert->ragged > 0)
         return hpc_misfit(i, type, DISPATCH_EXPERT, -1,
                           "only the number of tokens may be run-time");
@@ -329,9 +341,6 @@ static int dispatch_shape(const hpc_program *p, const hpc_insn *i, hpc_type *typ
     TRY(hpc_op_output(i, type, DISPATCH_GROUP, list));
     TRY(hpc_op_output(i, type, DISPATCH_START, hpc_type_of(HPC_I32, 1, &starts)));
     TRY(hpc_op_output(i, type, DISPATCH_ROWS, one));
-    hpc_dtype real = at->wide ? HPC_F64 : HPC_F32;
-    TRY(hpc_op_output(i, type, DISPATCH_DROPPED, hpc_type_of(real, 0, NULL)));
-    TRY(hpc_op_output(i, type, DISPATCH_LOAD, hpc_type_of(real, 1, &at->experts)));
 out:
     return rc;
 }

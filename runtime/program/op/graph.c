@@ -21,8 +21,7 @@ int hpc_op_expect_start(const hpc_insn *i, const hpc_type *type, int k)
     return HPC_OK;
 }
 
-/* Operand k, if present, is a matrix or vector of fixed extents. */
-static int expect_fixed(const hpc_insn *i, const hpc_type *type, int k, hpc_op_elements e,
+int hpc_op_expect_fixed(const hpc_insn *i, const hpc_type *type, int k, hpc_op_elements e,
                         int least, int most)
 {
     int rc = hpc_op_expect(i, type, k, e, least, most);
@@ -30,7 +29,7 @@ static int expect_fixed(const hpc_insn *i, const hpc_type *type, int k, hpc_op_e
     return hpc_misfit(i, type, k, -1, "extents of graphs are fixed");
 }
 
-static int expect_rows(const hpc_insn *i, const hpc_type *type, int k, int64_t rows, int like)
+int hpc_op_expect_rows(const hpc_insn *i, const hpc_type *type, int k, int64_t rows, int like)
 {
     if (i->operand[k] < 0 || type[k].extent[0] == rows) return HPC_OK;
     return hpc_misfit(i, type, k, like, "%lld rows are needed", (long long)rows);
@@ -42,8 +41,8 @@ static int expect_back(const hpc_insn *i, const hpc_type *type, int first, int i
     int rc;
     TRY(hpc_op_expect_start(i, type, first));
     for (int k = first + 1; k < first + 3; k++) {
-        TRY(expect_fixed(i, type, k, HPC_OP_INDEX, 1, 1));
-        TRY(expect_rows(i, type, k, type[index].extent[0], index));
+        TRY(hpc_op_expect_fixed(i, type, k, HPC_OP_INDEX, 1, 1));
+        TRY(hpc_op_expect_rows(i, type, k, type[index].extent[0], index));
     }
 out:
     return rc;
@@ -93,7 +92,7 @@ static int check_weights(const hpc_insn *i, const hpc_type *type)
     if (heads < 1 || cols % heads)
         return hpc_misfit(i, type, REDUCE_X, REDUCE_W, "%lld columns do not divide into %lld heads",
                           (long long)cols, (long long)heads);
-    return expect_rows(i, type, REDUCE_W, type[REDUCE_INDEX].extent[0], REDUCE_INDEX);
+    return hpc_op_expect_rows(i, type, REDUCE_W, type[REDUCE_INDEX].extent[0], REDUCE_INDEX);
 }
 
 /* pick selects terms by edge of rows of x, so it has x's shape. */
@@ -118,12 +117,12 @@ static int reduce_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
         return hpc_fail(HPC_E_ARG, "kind %d is neither sum nor max", at->kind);
     if ((at->kind == HPC_GRAPH_MAX) == (i->operand[REDUCE_ARG] == HPC_NONE))
         return hpc_fail(HPC_E_ARG, "max needs arg, and sum has none");
-    TRY(expect_fixed(i, type, REDUCE_X, HPC_OP_REAL, 2, 2));
-    TRY(expect_fixed(i, type, REDUCE_W, HPC_OP_REAL, 1, 2));
+    TRY(hpc_op_expect_fixed(i, type, REDUCE_X, HPC_OP_REAL, 2, 2));
+    TRY(hpc_op_expect_fixed(i, type, REDUCE_W, HPC_OP_REAL, 1, 2));
     TRY(hpc_op_expect_start(i, type, REDUCE_START));
-    TRY(expect_fixed(i, type, REDUCE_INDEX, HPC_OP_INDEX, 1, 1));
-    TRY(expect_fixed(i, type, REDUCE_EDGE, HPC_OP_INDEX, 1, 1));
-    TRY(expect_fixed(i, type, REDUCE_PICK, HPC_OP_INDEX, 2, 2));
+    TRY(hpc_op_expect_fixed(i, type, REDUCE_INDEX, HPC_OP_INDEX, 1, 1));
+    TRY(hpc_op_expect_fixed(i, type, REDUCE_EDGE, HPC_OP_INDEX, 1, 1));
+    TRY(hpc_op_expect_fixed(i, type, REDUCE_PICK, HPC_OP_INDEX, 2, 2));
     TRY(check_weights(i, type));
     TRY(check_pick(i, type));
     if (i->operand[REDUCE_EDGE] >= 0) TRY(hpc_op_alike(i, type, REDUCE_EDGE, REDUCE_INDEX));
@@ -331,13 +330,13 @@ static int edge_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     const hpc_graph_edge_attr *at = i->attr;
     bool a = i->operand[EDGE_A] >= 0, dot = at->kind == HPC_EDGE_DOT;
     int rc;
-    TRY(expect_fixed(i, type, EDGE_A, HPC_OP_REAL, 2, 2));
-    TRY(expect_fixed(i, type, EDGE_B, HPC_OP_REAL, 2, 2));
+    TRY(hpc_op_expect_fixed(i, type, EDGE_A, HPC_OP_REAL, 2, 2));
+    TRY(hpc_op_expect_fixed(i, type, EDGE_B, HPC_OP_REAL, 2, 2));
     TRY(hpc_op_expect_start(i, type, EDGE_START));
-    TRY(expect_fixed(i, type, EDGE_INDEX, HPC_OP_INDEX, 1, 1));
-    TRY(expect_fixed(i, type, EDGE_PICK, HPC_OP_INDEX, 2, 2));
+    TRY(hpc_op_expect_fixed(i, type, EDGE_INDEX, HPC_OP_INDEX, 1, 1));
+    TRY(hpc_op_expect_fixed(i, type, EDGE_PICK, HPC_OP_INDEX, 2, 2));
     TRY(check_ends(i, type));
-    TRY(expect_rows(i, type, EDGE_A, type[EDGE_START].extent[0] - 1, EDGE_START));
+    TRY(hpc_op_expect_rows(i, type, EDGE_A, type[EDGE_START].extent[0] - 1, EDGE_START));
     if (i->operand[EDGE_PICK] >= 0) TRY(hpc_op_alike(i, type, EDGE_PICK, EDGE_A));
     if (i->operand[EDGE_BACK_START] >= 0) TRY(expect_back(i, type, EDGE_BACK_START, EDGE_INDEX));
     const hpc_type *x = &type[a ? EDGE_A : EDGE_B];

@@ -9,13 +9,6 @@ static hpc_type per_vertex(const hpc_type *start, const hpc_type *x)
     return hpc_type_of(hpc_op_wide(x), 2, (int64_t[]){start->extent[0] - 1, hpc_op_cols(x)});
 }
 
-static int expect_matrix(const hpc_insn *i, const hpc_type *type, int k)
-{
-    int rc = hpc_op_expect(i, type, k, HPC_OP_REAL, 2, 2);
-    if (rc < 0 || i->operand[k] < 0 || type[k].ragged < 0) return rc;
-    return hpc_misfit(i, type, k, -1, "extents of graphs are fixed");
-}
-
 /* ---- graph_softmax --------------------------------------------------------- */
 
 enum { SOFTMAX_Y, SOFTMAX_LSE, SOFTMAX_X, SOFTMAX_START, SOFTMAX_N };
@@ -25,7 +18,7 @@ static int softmax_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type
     (void)p;
     const hpc_type *x = &type[SOFTMAX_X];
     int rc;
-    TRY(expect_matrix(i, type, SOFTMAX_X));
+    TRY(hpc_op_expect_matrix(i, type, SOFTMAX_X));
     TRY(hpc_op_expect_start(i, type, SOFTMAX_START));
     TRY(hpc_op_output(i, type, SOFTMAX_Y, hpc_op_like(x, (hpc_dtype)x->dtype)));
     TRY(hpc_op_output(i, type, SOFTMAX_LSE, per_vertex(&type[SOFTMAX_START], x)));
@@ -98,8 +91,8 @@ static int grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     (void)p;
     const hpc_type *y = &type[GRAD_Y];
     int rc;
-    TRY(expect_matrix(i, type, GRAD_DY));
-    TRY(expect_matrix(i, type, GRAD_Y));
+    TRY(hpc_op_expect_matrix(i, type, GRAD_DY));
+    TRY(hpc_op_expect_matrix(i, type, GRAD_Y));
     TRY(hpc_op_alike(i, type, GRAD_DY, GRAD_Y));
     TRY(hpc_op_expect_start(i, type, GRAD_START));
     TRY(hpc_op_output(i, type, GRAD_DX, hpc_op_like(y, (hpc_dtype)y->dtype)));
@@ -153,7 +146,7 @@ static int scale_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     (void)p;
     const hpc_type *x = &type[SCALE_X];
     int rc;
-    TRY(expect_matrix(i, type, SCALE_X));
+    TRY(hpc_op_expect_matrix(i, type, SCALE_X));
     TRY(hpc_op_expect_start(i, type, SCALE_START));
     if (x->extent[0] != type[SCALE_START].extent[0] - 1)
         return hpc_misfit(i, type, SCALE_X, SCALE_START, "each row needs a degree");
@@ -222,7 +215,7 @@ static int merge_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     int rc;
-    for (int k = 0; k < MERGE_N; k++) TRY(expect_matrix(i, type, k));
+    for (int k = 0; k < MERGE_N; k++) TRY(hpc_op_expect_matrix(i, type, k));
     TRY(hpc_op_alike(i, type, MERGE_X, MERGE_Y));
     TRY(hpc_op_alike(i, type, MERGE_MORE, MERGE_LSE));
     int64_t heads = hpc_op_cols(&type[MERGE_LSE]), cols = hpc_op_cols(&type[MERGE_Y]);

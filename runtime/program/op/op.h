@@ -95,7 +95,8 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather,
     hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv,
     hpc_op_exchange_plan, hpc_op_exchange, hpc_op_admit, hpc_op_sample;
-extern const hpc_op hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
+extern const hpc_op hpc_op_graph_attend, hpc_op_graph_attend_source, hpc_op_graph_attend_target,
+    hpc_op_graph_edge, hpc_op_graph_merge, hpc_op_graph_reduce, hpc_op_graph_scale,
     hpc_op_graph_softmax, hpc_op_graph_softmax_grad;
 
 /* All of x with other extents; or rows [row, row + extent[0]) of x, other extents unchanged. */
@@ -268,6 +269,10 @@ hpc_value hpc_graph_dot(hpc_program *p, hpc_value a, hpc_value b, const hpc_grap
                         int64_t heads);
 /* x [E,H]. No gradient passes to *lse [V,H] (may be NULL). */
 hpc_value hpc_graph_softmax(hpc_program *p, hpc_value x, hpc_value start, hpc_value *lse);
+/* The average of rows x of sources, weighted by the softmax over edges of leaky(target + source)
+ * for each head, in one pass that stores nothing for each edge. *lse as above. */
+hpc_value hpc_graph_attend(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value target,
+                           hpc_value source, const hpc_graph *g, double slope);
 hpc_value hpc_graph_scale(hpc_program *p, hpc_value x, hpc_value start, double power);
 /* (y, lse), which is state, becomes the average over both sets. No gradient passes. */
 void hpc_graph_merge(hpc_program *p, hpc_value y, hpc_value lse, hpc_value x, hpc_value more);

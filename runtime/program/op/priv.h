@@ -23,6 +23,10 @@ int hpc_op_expect(const hpc_insn *i, const hpc_type *type, int k, hpc_op_element
 int hpc_op_alike(const hpc_insn *i, const hpc_type *type, int k, int like);
 /* A new output k becomes `want`; one given as state must have its shape and kind of elements. */
 int hpc_op_output(const hpc_insn *i, hpc_type *type, int k, hpc_type want);
+/* Operands k to k + 2, `dropped`, `load` and `expert`, of an op that gives choices of experts
+ * their places, where each expert has `cap`, at least `least`. */
+int hpc_op_choices(const hpc_insn *i, hpc_type *type, int k, const hpc_dispatch_attr *at,
+                   int64_t least);
 /* The same shape with other elements: plain, layout left to sharding. */
 hpc_type hpc_op_like(const hpc_type *t, hpc_dtype dtype);
 /* Without its last dimension. */

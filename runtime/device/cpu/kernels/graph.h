@@ -148,4 +148,33 @@ static inline bool path_joins(int64_t *v, int64_t *first, const path *p, int64_t
     return true;
 }
 
+/* ---- vectors of columns ------------------------------------------------------------------- */
+
+#if defined(__AVX512F__)
+enum { VEC = 16 }; /* columns of a vector */
+#elif defined(__AVX2__)
+enum { VEC = 8 };
+#else
+enum { VEC = 4 };
+#endif
+enum {
+    WIDE = 8,   /* vectors of the widest tile: they stay in registers */
+    AHEAD = 12, /* edges between a prefetch and its use */
+    LINE = 64   /* bytes that a prefetch brings */
+};
+
+typedef float vec __attribute__((vector_size(VEC * sizeof(float))));
+typedef float vec_any __attribute__((vector_size(VEC * sizeof(float)), aligned(4), may_alias));
+typedef uint16_t half_any
+    __attribute__((vector_size(VEC * sizeof(uint16_t)), aligned(2), may_alias));
+typedef uint32_t vec_bits __attribute__((vector_size(VEC * sizeof(uint32_t))));
+
+/* VEC elements of f32, or of bf16 (half). */
+static inline vec load_vec(const void *x, int64_t at, bool half)
+{
+    if (!half) return *(const vec_any *)((const float *)x + at);
+    half_any h = *(const half_any *)((const uint16_t *)x + at);
+    return (vec)(__builtin_convertvector(h, vec_bits) << 16);
+}
+
 #endif

@@ -236,6 +236,11 @@ int HPC_WIDTH(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
 int HPC_WIDTH(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
 int HPC_WIDTH(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
 int HPC_WIDTH(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
+int HPC_WIDTH(cpu_graph_attend)(hpc_plan *p, int workers, const hpc_graph_attend_args *a);
+int HPC_WIDTH(cpu_graph_attend_source)(hpc_plan *p, int workers,
+                                       const hpc_graph_attend_source_args *a);
+int HPC_WIDTH(cpu_graph_attend_target)(hpc_plan *p, int workers,
+                                       const hpc_graph_attend_target_args *a);
 int HPC_WIDTH(cpu_graph_edge)(hpc_plan *p, int workers, const hpc_graph_edge_args *a);
 int HPC_WIDTH(cpu_graph_merge)(hpc_plan *p, int workers, const hpc_graph_merge_args *a);
 int HPC_WIDTH(cpu_graph_reduce)(hpc_plan *p, int workers, const hpc_graph_reduce_args *a);

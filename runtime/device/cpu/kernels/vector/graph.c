@@ -7,25 +7,6 @@
 
 #include "runtime/device/cpu/kernels/graph.h"
 
-#if defined(__AVX512F__)
-enum { VEC = 16 }; /* columns of a vector */
-#elif defined(__AVX2__)
-enum { VEC = 8 };
-#else
-enum { VEC = 4 };
-#endif
-enum {
-    WIDE = 8,   /* vectors of the widest tile: they stay in registers */
-    AHEAD = 12, /* edges between a prefetch and its use */
-    LINE = 64   /* bytes that a prefetch brings */
-};
-
-typedef float vec __attribute__((vector_size(VEC * sizeof(float))));
-typedef float vec_any __attribute__((vector_size(VEC * sizeof(float)), aligned(4), may_alias));
-typedef uint16_t half_any
-    __attribute__((vector_size(VEC * sizeof(uint16_t)), aligned(2), may_alias));
-typedef uint32_t vec_bits __attribute__((vector_size(VEC * sizeof(uint32_t))));
-
 /* Inputs of a launch, and its partial results. */
 typedef struct work {
     const hpc_graph_reduce_args *a;
@@ -76,13 +57,6 @@ static inline float weight_at(const work *w, int64_t k, int64_t head)
 }
 
 /* ---- sums ------------------------------------------------------------------------------- */
-
-static inline vec load_vec(const void *x, int64_t at, bool half)
-{
-    if (!half) return *(const vec_any *)((const float *)x + at);
-    half_any h = *(const half_any *)((const uint16_t *)x + at);
-    return (vec)(__builtin_convertvector(h, vec_bits) << 16);
-}
 
 /* sum[i] += the terms of edges lo .. hi-1 at columns c + i, in `vectors` registers. */
 static inline __attribute__((always_inline)) void add_tile(float *sum, const work *w, int64_t lo,
