@@ -158,7 +158,9 @@ static const poly *call_of_file(walk *w, int32_t call)
         answer_unsafe(w->answer, "call", call, f->line ? "%s %s (line %u)" : "%s %s",
                       symbol_name(w->t, v), f->why, f->line);
     else if (f->kind == EFFECT_UNKNOWN)
-        answer_unknown(w->answer, "call", call, "%s %s", symbol_name(w->t, v), f->why);
+        answer_unknown(w->answer, "call", call,
+                       w->t->symbol[v].why && f->line ? "%s %s (line %u)" : "%s %s",
+                       symbol_name(w->t, v), f->why, f->line);
     else
         answer_note(w->answer, "call", call, "%s %s", symbol_name(w->t, v),
                     f->kind == EFFECT_NONE ? "depends only on its arguments"

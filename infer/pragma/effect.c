@@ -460,7 +460,10 @@ static void promise_pure(effect *f, const program *p, const hpc_symbol *v)
 static void look_at_body(effect *f, const program *p, const hpc_symbol *v)
 {
     const hpc_tree *t = p->t;
-    if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
+    const bool absent = v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION;
+    if (absent && v->why) {
+        worse(f, EFFECT_UNKNOWN, v->line, t->name + v->why);
+    } else if (absent) {
         worse(f, EFFECT_UNKNOWN, v->line, "is not defined in this file");
     } else if (v->flags & HPC_SYMBOL_VIRTUAL) {
         worse(f, EFFECT_UNKNOWN, v->line, "is virtual");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/source/check.h"
+#include "runtime/source/check_priv.h"
 
 enum {
     FOLDERS_MOST = 2000,
@@ -20,6 +20,7 @@ enum {
 
 typedef struct searching {
     hpc_arena *arena;
+    const char *root; /* of the tree */
     const char *folder[FOLDERS_MOST];
     int64_t folders_n;
     const char *todo[HEADERS_MOST]; /* files whose includes are looked up */
@@ -92,10 +93,27 @@ static int64_t common(const char *a, const char *b)
     return n;
 }
 
-static bool is_in(char out[PATH_MAX], const char *folder, const char *header, size_t n)
+/* True if a path below the root leads out of the tree by its "..". */
+static bool is_outside(const char *root, const char *path)
+{
+    int depth = 0;
+    for (const char *p = path + strlen(root); *p && depth >= 0;) {
+        p += strspn(p, "/");
+        const size_t n = strcspn(p, "/");
+        if (n == 2 && strncmp(p, "..", 2) == 0)
+            depth--;
+        else
+            depth += n > 0 && !(n == 1 && *p == '.');
+        p += n;
+    }
+    return depth < 0;
+}
+
+static bool is_in(char out[PATH_MAX], const searching *s, const char *folder, const char *header,
+                  size_t n)
 {
     const int k = snprintf(out, PATH_MAX, "%s/%.*s", folder, (int)n, header);
-    return k < PATH_MAX && hpc_file_exists(out);
+    return k < PATH_MAX && !is_outside(s->root, out) && hpc_file_exists(out);
 }
 
 static void add_header(searching *s, const char *path)
@@ -118,15 +136,15 @@ static void find_header(searching *s, const char *from, const char *header, size
     int64_t best = -1;
     snprintf(own, sizeof own, "%s", from);
     cut_name(own);
-    if (is_in(path, own, header, n)) {
+    if (is_in(path, s, own, header, n)) {
         add_header(s, path);
         return;
     }
     for (int64_t k = 0; k < s->folders_n; k++) {
-        if (!is_in(path, s->folder[k], header, n)) continue;
+        if (!is_in(path, s, s->folder[k], header, n)) continue;
         if (best < 0 || common(s->folder[k], from) > common(s->folder[best], from)) best = k;
     }
-    if (best < 0 || !is_in(path, s->folder[best], header, n)) return;
+    if (best < 0 || !is_in(path, s, s->folder[best], header, n)) return;
     add_header(s, path);
     for (int64_t k = 0; k < s->kept_n; k++)
         if (s->kept[k] == s->folder[best]) return;
@@ -182,11 +200,12 @@ int hpc_check_flags_search(hpc_check_flags *out, const hpc_check_flags *known, c
     s->arena = hpc_arena_create(0);
     if (!s->arena) TRY(HPC_E_NOMEM);
     find_root(root, file);
+    s->root = root;
     add_folders(s, root, 0);
     find_includes(s, file, text);
     for (; s->done_n < s->todo_n && s->rc >= 0; s->done_n++) {
         hpc_buf more = {0};
-        if (hpc_file_read(&more, s->todo[s->done_n], HEADER_BYTES) < 0)
+        if (check_read_header(&more, s->todo[s->done_n], HEADER_BYTES) < 0)
             hpc_error_clear();
         else if (hpc_buf_add(&more, "", 1) >= 0)
             find_includes(s, s->todo[s->done_n], more.data);

@@ -369,6 +369,17 @@ static bool is_guard(cursor c)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+int check_read_header(hpc_buf *out, const char *path, size_t limit)
+{
+    hpc_file_view regular;
+    int rc;
+    TRY(hpc_file_open(&regular, path));
+    hpc_file_close(&regular);
+    TRY(hpc_file_read(out, path, limit));
+out:
+    return rc;
+}
+
 static void scan_text(scan *s, const char *path, const char *text, size_t n, int depth);
 
 static void scan_file(scan *s, const char *path, int depth)
@@ -378,7 +389,7 @@ static void scan_file(scan *s, const char *path, int depth)
     if (hpc_map_get(s->seen, path, strlen(path), &value)) return;
     if (depth >= DEPTH_MOST || hpc_map_n(s->seen) >= FILES_MOST ||
         hpc_map_put(s->seen, path, strlen(path), 1) < 0 ||
-        hpc_file_read(&text, path, FILE_MOST) < 0)
+        check_read_header(&text, path, FILE_MOST) < 0)
     {
         hpc_error_clear();
         s->stop = true;

@@ -229,4 +229,8 @@ int check_include(hpc_check_file *f, const check_filled *v);
 /* 1 if unknown names of `v` were declared and the file is open with them, with a new baseline. */
 int check_declare(hpc_check_file *f, const check_filled *v, bool needed);
 
+/* ---- headers that a text names (check_headers.c) ---- */
+/* hpc_file_read of a regular file, because opening a pipe or a device may block. */
+int check_read_header(hpc_buf *out, const char *path, size_t limit);
+
 #endif

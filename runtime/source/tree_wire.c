@@ -116,7 +116,8 @@ static int check_symbols(const hpc_tree *t)
     for (int64_t i = 0; i < t->symbols_n; i++) {
         const hpc_symbol *s = &t->symbol[i];
         if (s->kind > HPC_SYMBOL_CONSTANT || !is_type(t, s->type) || s->node < -1 ||
-            s->node >= t->n || s->name >= t->names_bytes || s->scope >= t->names_bytes)
+            s->node >= t->n || s->name >= t->names_bytes || s->scope >= t->names_bytes ||
+            s->why >= t->names_bytes)
             return wrong("symbol", i);
         const int kind = s->node < 0 ? -1 : t->node[s->node].kind;
         if (kind >= 0 && kind != HPC_TREE_FUNCTION && kind != HPC_TREE_VARIABLE)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/base/base.h"
 #include "tests/source/check.h"
@@ -285,9 +286,81 @@ static void variables_of_modules_may_be_threadprivate(void **state)
     hpc_test_says(o.out, "c.f:7: parallel\n");
 }
 
+/* Pipes, devices and large files among the sources and makefiles of a folder are no texts. */
+static void reads_regular_files_of_the_folder_only(void **state)
+{
+    char path[PATH_MAX];
+    need_flang();
+    write_text(state, "a.f90",
+               "subroutine f(n, a)\n  use work\n  integer :: n, i\n  real :: a(n)\n"
+               "  do i = 1, n\n    a(i) = w\n  end do\nend subroutine\n"
+               "subroutine g\n#ifdef MISSING\n#endif\n  call\nend subroutine\n");
+    write_text(state, "work.f90", "module work\n  real :: w\nend module\n");
+    assert_int_equal(mkfifo(hpc_test_path(path, *state, "pipe.f90"), 0600), 0);
+    assert_int_equal(mkfifo(hpc_test_path(path, *state, "Makefile.pipe"), 0600), 0);
+    write_text(state, "large.f90", "");
+    assert_int_equal(truncate(hpc_test_path(path, *state, "large.f90"), (16 << 20) + 1), 0);
+    run(state, 2, "pragma @a.f90");
+    hpc_test_says(o.out, "a.f90:5: parallel\n");
+}
+
+/* A call of a procedure with a body has a reason, with its line if the body is in the file. */
+static void reasons_say_why_a_call_is_not_analysed(void **state)
+{
+    static const char text[] = "module m\n  use far\n  real :: total, scale\ncontains\n"
+                               "  subroutine add(x)\n    real :: x\n    total = total + x\n"
+                               "  end subroutine\n"
+                               "  subroutine tick(x)\n    real :: x\n    integer :: k = 0\n"
+                               "    k = k + 1\n    x = k\n  end subroutine\n"
+                               "  subroutine show(x)\n    real :: x\n    print *, x\n"
+                               "  end subroutine\n"
+                               "  subroutine twice(x)\n    real :: x\n    call add(x)\n"
+                               "  end subroutine\n"
+                               "  subroutine asks(x)\n    real :: x\n    call nobody(x)\n"
+                               "  end subroutine\n"
+                               "  recursive subroutine deep(x)\n    real :: x\n"
+                               "    if (x > 0) call deep(x - 1)\n  end subroutine\n"
+                               "  real function scaled(x)\n    real :: x\n"
+                               "    scaled = scale * x\n  end function\n"
+                               "  subroutine f(n, x, given)\n    integer :: n, i\n"
+                               "    real :: x(n), half, y\n    external given\n"
+                               "    half(y) = y / 2\n    do i = 1, n\n"
+                               "      call add(x(i))\n      call tick(x(i))\n"
+                               "      call show(x(i))\n      call twice(x(i))\n"
+                               "      call asks(x(i))\n      call deep(x(i))\n"
+                               "      scale = i\n      x(i) = scaled(x(i))\n"
+                               "      call given(x(i))\n      x(i) = half(x(i))\n"
+                               "      call move(x(i))\n      call nobody(x(i))\n"
+                               "    end do\n  end subroutine\nend module\n";
+    static const char *const reasons[] = {
+        "\"add changes a variable that outlives it (line 7)\"",
+        "\"tick keeps a saved variable (line 12)\"",
+        "\"show reads or writes files (line 17)\"",
+        "\"twice changes a variable that outlives it (line 21)\"",
+        "\"asks calls nobody, which is not defined in this file (line 25)\"",
+        "\"deep is recursive (line 29)\"",
+        "\"scaled reads scale, which this procedure assigns\"",
+        "\"given is a dummy procedure\"",
+        "\"half is a statement function\"",
+        "\"move changes a variable that outlives it\"",
+        "\"nobody is not defined in this file\"",
+    };
+    need_flang();
+    write_text(state, "a.f90", text);
+    write_text(state, "far.f90",
+               "module far\n  real :: place\ncontains\n  subroutine move(x)\n    real :: x\n"
+               "    place = x\n  end subroutine\nend module\n");
+    run(state, 0, "pragma --json @a.f90");
+    for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) hpc_test_says(o.out, reasons[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(reasons_say_why_a_call_is_not_analysed,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(reads_regular_files_of_the_folder_only,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(variables_of_modules_may_be_threadprivate,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(files_of_one_run_are_judged_as_alone, hpc_test_folder_setup,

@@ -3,8 +3,10 @@
  * effects: a function of all that the body reads, and an assignment for each object that it may
  * write. Bodies lie in the file or in the modules that it uses.
  *
- * Without effects remain procedures that write scalars from outside, that are recursive, do input
- * or output, or contain code that the tree does not express.
+ * Storage of common blocks is taken for the unit's own variables (common.cc).
+ *
+ * Without effects, but with a reason, remain procedures that write scalars from outside, that are
+ * recursive, do input or output, or contain code that the tree does not express.
  */
 #include <algorithm>
 
@@ -73,6 +75,11 @@ void Walk::find_bodies()
 
 namespace {
 
+const char not_expressed[]{"contains a construct that is not analysed"};
+const char bad_argument[]{"is called with an argument that is not analysed"};
+const char pointer_access[]{"accesses memory through a pointer"};
+const char volatile_access[]{"accesses a volatile object"};
+
 class Summary {
   public:
     Summary(Effect &effect, const Table &table, const std::vector<const Symbol *> &dummies)
@@ -86,6 +93,7 @@ class Summary {
     }
     /* `sure`: each call runs it, unless a jump came before. */
     void visit(size_t i, bool sure);
+    size_t failed = 0; /* a node: of the reason why the effects are unknown */
 
   private:
     Effect &e;
@@ -93,14 +101,21 @@ class Summary {
     std::map<int32_t, size_t> dummy;
     bool jumped = false;
 
-    void fail() { e.state = Effect::UNKNOWN; }
+    /* `why` completes "The procedure ...", at a node. */
+    void fail(size_t i, const std::string &why)
+    {
+        if (e.state == Effect::UNKNOWN) return;
+        e.state = Effect::UNKNOWN;
+        e.why.text = why;
+        failed = i;
+    }
     void children(size_t i, bool sure)
     {
         for (size_t c = i + 1; c < (size_t)t.node[i].end; c = t.node[c].end) visit(c, sure);
     }
     void lvalue(size_t i, bool write, bool sure);
     void of_dummy(size_t k, const Access &a, bool write, bool sure);
-    void of_outside(const Access &a, bool write);
+    void of_outside(size_t i, const Access &a, bool write);
     void assign(size_t i, bool sure);
     void call(size_t i, bool sure);
     int subscript(size_t i) const;
@@ -120,15 +135,16 @@ void Summary::lvalue(size_t i, bool write, bool sure)
     bool pointer{false};
     while (t.node[i].kind != HPC_TREE_NAME) {
         const hpc_clang_node &n{t.node[i]};
-        if (i + 1 >= (size_t)n.end) return fail();
-        if (n.type >= 0 && (t.type[n.type].flags & HPC_TYPE_VOLATILE)) return fail();
+        if (i + 1 >= (size_t)n.end) return fail(i, not_expressed);
+        if (n.type >= 0 && (t.type[n.type].flags & HPC_TYPE_VOLATILE))
+            return fail(i, volatile_access);
         int at{Access::ANY};
         if (n.kind == HPC_TREE_INDEX) {
             const size_t s{(size_t)t.node[i + 1].end};
             visit(s, sure);
             at = subscript(s);
         } else if (n.kind != HPC_TREE_MEMBER && !(n.kind == HPC_TREE_UNARY && n.op == '*')) {
-            return fail();
+            return fail(i, not_expressed);
         }
         const int32_t below{t.node[i + 1].type};
         pointer = pointer || (below >= 0 && t.type[below].kind == HPC_TYPE_POINTER);
@@ -137,19 +153,19 @@ void Summary::lvalue(size_t i, bool write, bool sure)
     }
     a.root = t.node[i].symbol;
     a.type = t.node[i].type;
-    if (a.root < 0 || t.symbol[a.root].kind != HPC_SYMBOL_VARIABLE) return fail();
-    if (a.type >= 0 && (t.type[a.type].flags & HPC_TYPE_VOLATILE)) return fail();
+    if (a.root < 0 || t.symbol[a.root].kind != HPC_SYMBOL_VARIABLE) return fail(i, not_expressed);
+    if (a.type >= 0 && (t.type[a.type].flags & HPC_TYPE_VOLATILE)) return fail(i, volatile_access);
     const auto found{dummy.find(a.root)};
     const auto from{t.source.find(a.root)};
-    if (from == t.source.end()) return fail();
+    if (from == t.source.end()) return fail(i, not_expressed);
     const Symbol &s{*from->second};
     if (found != dummy.end()) {
-        if (pointer || s.attrs().test(semantics::Attr::TARGET)) return fail();
+        if (pointer || s.attrs().test(semantics::Attr::TARGET)) return fail(i, pointer_access);
         of_dummy(found->second, a, write, sure);
     } else if (t.outside[a.root] || semantics::IsSaved(s) || s.test(Symbol::Flag::InNamelist)) {
-        of_outside(a, write);
+        of_outside(i, a, write);
     } else if (pointer || s.attrs().test(semantics::Attr::TARGET)) {
-        fail(); /* a local pointer */
+        fail(i, pointer_access); /* a local pointer */
     }
 }
 
@@ -165,16 +181,18 @@ void Summary::of_dummy(size_t k, const Access &a, bool write, bool sure)
     }
 }
 
-void Summary::of_outside(const Access &a, bool write)
+void Summary::of_outside(size_t i, const Access &a, bool write)
 {
     const bool scalar{std::none_of(a.step.begin(), a.step.end(), [](const Access::Step &s) {
         return s.kind == HPC_TREE_INDEX;
     })};
-    if (write && scalar) return fail();
+    if (write && scalar)
+        return fail(i, t.outside[a.root] ? "changes a variable that outlives it"
+                                         : "keeps a saved variable");
     if (!write && scalar) e.scalars.insert(a.root);
     std::vector<Access> &list{write ? e.writes : e.reads};
     if (std::find(list.begin(), list.end(), a) == list.end()) list.push_back(a);
-    if (list.size() > 64) fail();
+    if (list.size() > 64) fail(i, "accesses too many variables");
 }
 
 void Summary::assign(size_t i, bool sure)
@@ -185,14 +203,25 @@ void Summary::assign(size_t i, bool sure)
     lvalue(left, true, sure && t.node[i].op == '=');
 }
 
+/* Why a procedure that calls this one is not analysed. */
+std::string reason_of(const Table &t, int32_t v)
+{
+    if (v < 0) return not_expressed;
+    const hpc_symbol &s{t.symbol[v]};
+    const std::string name{&t.name[s.name]};
+    if (s.why) return &t.name[s.why];
+    if (!s.scope) return name == "exit" ? "may terminate the program" : "reads or writes files";
+    return "calls " + name + ", which is not defined in this file";
+}
+
 void Summary::call(size_t i, bool sure)
 {
     const int32_t v{t.node[i].symbol};
     const bool known{v >= 0 && (t.symbol[v].flags & HPC_SYMBOL_PURE) &&
                      (t.symbol[v].flags & HPC_SYMBOL_CONST)};
-    if (!known || i + 1 >= (size_t)t.node[i].end) return fail();
+    if (!known || i + 1 >= (size_t)t.node[i].end) return fail(i, reason_of(t, v));
     for (size_t c = t.node[i + 1].end; c < (size_t)t.node[i].end; c = t.node[c].end) {
-        if (t.node[c].flags & HPC_TREE_BY_REFERENCE) return fail();
+        if (t.node[c].flags & HPC_TREE_BY_REFERENCE) return fail(c, not_expressed);
         visit(c, sure);
     }
 }
@@ -227,7 +256,7 @@ void Summary::visit(size_t i, bool sure)
     case HPC_TREE_FLOAT:
     case HPC_TREE_STRING:
     case HPC_TREE_NOTHING: return children(i, sure);
-    default: fail();
+    default: fail(i, not_expressed);
     }
 }
 
@@ -244,32 +273,52 @@ static void settle(std::vector<Access> &list, const Effect &e,
                 s.subscript = Access::ANY;
 }
 
-/* The body becomes nodes at the end of the table, for as long as its effects are found. */
-const Effect &Walk::effect_of(const Symbol &s)
+static Effect unknown(const char *why)
 {
-    static const Effect unknown{Effect::UNKNOWN, {}, {}, {}, {}};
+    Effect e;
+    e.state = Effect::UNKNOWN;
+    e.why.text = why;
+    return e;
+}
+
+uint32_t Walk::line_of(const hpc_clang_node &n) const
+{
+    if (n.flags & HPC_TREE_MACRO) return 0;
+    return 1 + (uint32_t)std::count(p.text.begin(), p.text.begin() + n.at, '\n');
+}
+
+/* The body becomes nodes at the end of the table, for as long as its effects are found. */
+Effect Walk::effect_of(const Symbol &s)
+{
     enum { NESTED_MOST = 24 };
     const auto body{bodies.find(&s)};
-    if (body == bodies.end() || nested >= NESTED_MOST) return unknown;
+    if (semantics::IsDummy(s)) return unknown("is a dummy procedure");
+    if (semantics::IsPointer(s)) return unknown("is a procedure pointer");
+    if (body == bodies.end()) return unknown("");
+    if (nested >= NESTED_MOST) return unknown("is called through too many procedures");
     const auto [it, added]{effects.try_emplace(&s)};
     Effect &e{it->second};
-    if (!added) return e;
+    if (!added) return e.state == Effect::BUSY ? unknown("is recursive") : e;
     const Body &b{body->second};
-    const Kept kept{unit, std::move(loops), depth, jumps, lost};
+    const Kept kept{unit, std::move(loops), std::move(commons), depth, jumps, lost};
     const size_t nodes{t.node.size()}, values{t.value.size()};
     unit = b.scope;
     loops.clear();
+    commons.clear();
     jumps = lost = false;
     nested++;
     for (const Symbol *d : b.dummies)
         if (d && !is_opaque(*d)) t.variable(*d, *unit);
     block(*b.block, b.first);
     nested--;
-    Effect found{Effect::KNOWN, {}, {}, {}, {}};
-    if (lost || jumps)
-        found.state = Effect::UNKNOWN;
-    else
-        Summary{found, t, b.dummies}.visit(nodes, true);
+    Effect found{unknown(lost ? not_expressed : "has an ENTRY or an alternate return")};
+    if (!lost && !jumps) {
+        found = Effect{};
+        found.state = Effect::KNOWN;
+        Summary summary{found, t, b.dummies};
+        summary.visit(nodes, true);
+        if (found.state == Effect::UNKNOWN) found.why.line = line_of(t.node[summary.failed]);
+    }
     if (found.state == Effect::KNOWN) {
         settle(found.reads, found, b.dummies);
         settle(found.writes, found, b.dummies);
@@ -278,6 +327,7 @@ const Effect &Walk::effect_of(const Symbol &s)
     t.value.resize(values);
     unit = kept.unit;
     loops = kept.loops;
+    commons = kept.commons;
     depth = kept.depth;
     jumps = kept.jumps;
     lost = kept.lost;
@@ -378,19 +428,33 @@ int32_t Walk::reads(const Symbol &s, const Effect &e, const Actuals &actuals,
     return call;
 }
 
-bool Walk::lower(const Symbol &symbol, const Arguments &arguments, CharBlock where, int32_t type,
-                 bool is_function)
+bool Walk::take_names(Effect &e)
+{
+    std::set<int32_t> scalars;
+    for (std::vector<Access> *list : {&e.reads, &e.writes})
+        for (Access &a : *list)
+            if ((a.root = own_name(a.root)) < 0) return false;
+    for (int32_t v : e.scalars) scalars.insert(own_name(v));
+    e.scalars = scalars;
+    return true;
+}
+
+bool Walk::lower(Reason &why, const Symbol &symbol, const Arguments &arguments, CharBlock where,
+                 int32_t type, bool is_function)
 {
     const Symbol &s{called(symbol)};
-    const Effect &e{effect_of(s)};
+    Effect e{effect_of(s)};
     Actuals actuals;
+    why = e.why;
     if (e.state != Effect::KNOWN) return false;
     const auto &dummies{bodies[&s].dummies};
-    if (!match(actuals, arguments, dummies)) return false;
     const bool writes{!e.writes.empty() ||
                       std::any_of(e.argument.begin(), e.argument.end(),
                                   [](const Effect::Argument &x) { return x.write; })};
-    if (is_function && writes) return false;
+    if (is_function && writes) why.text = "is a function that changes its caller's variables";
+    if (!match(actuals, arguments, dummies)) why.text = bad_argument;
+    if (!take_names(e)) why.text = "uses a common block that this procedure declares differently";
+    if (!why.text.empty()) return false;
     const size_t from{t.node.size()}, values{t.value.size()};
     const int before{depth};
     const int32_t around{is_function ? -1 : begin(HPC_TREE_BLOCK, where)};
@@ -411,6 +475,7 @@ bool Walk::lower(const Symbol &symbol, const Arguments &arguments, CharBlock whe
                                          return n.kind == HPC_TREE_OTHER;
                                      })};
     if (!lost_part) return true;
+    why.text = bad_argument;
     t.node.resize(from);
     t.value.resize(values);
     depth = before;
@@ -430,8 +495,11 @@ void Walk::distrust_called(int32_t from)
         const auto found{v >= 0 ? t.reads.find(v) : t.reads.end()};
         if (found == t.reads.end()) continue;
         for (int32_t x : found->second)
-            if (assigned.count(x))
+            if (assigned.count(x)) {
+                const std::string name{&t.name[t.symbol[x].name]};
                 t.symbol[v].flags &= ~(uint32_t)(HPC_SYMBOL_PURE | HPC_SYMBOL_CONST);
+                t.symbol[v].why = t.intern("reads " + name + ", which this procedure assigns");
+            }
     }
 }
 

@@ -50,7 +50,7 @@ int32_t Walk::name_ref(const parser::Name &n, bool whole)
 {
     const size_t at{t.node.size()};
     const Symbol *s{n.symbol ? &n.symbol->GetUltimate() : nullptr};
-    if (!s || is_opaque(*s)) {
+    if (!s || is_opaque(*s) || !names_storage(*s)) {
         other(n.source);
         return -1;
     }
@@ -368,10 +368,13 @@ void Walk::function_reference(const parser::FunctionReference &f, const Expr &wh
     const auto *typed{whole.typedExpr.get()};
     const auto *ref{typed && typed->v ? evaluate::UnwrapProcedureRef(*typed->v) : nullptr};
     const Symbol *target{ref ? ref->proc().GetSymbol() : nullptr};
-    if (!s->test(Symbol::Flag::StmtFunction) &&
-        lower(target ? target->GetUltimate() : *s, arguments, whole.source, type_of(whole), true))
+    Reason why;
+    if (s->test(Symbol::Flag::StmtFunction))
+        why.text = "is a statement function";
+    else if (lower(why, target ? target->GetUltimate() : *s, arguments, whole.source,
+                   type_of(whole), true))
         return;
-    const int32_t symbol{t.procedure(*s)};
+    const int32_t symbol{t.refused(t.procedure(*s), why)};
     const bool pure{(t.symbol[symbol].flags & HPC_SYMBOL_PURE) != 0};
     const bool widen{!semantics::IsElementalProcedure(*s)};
     const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};

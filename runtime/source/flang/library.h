@@ -70,7 +70,7 @@ class Text {
 /* Files, each read again only after it has changed. */
 class Texts {
   public:
-    std::shared_ptr<const Text> at(const std::string &path); /* nullptr: it cannot be read */
+    std::shared_ptr<const Text> at(const std::string &path); /* nullptr: not readable */
 
   private:
     struct File {

@@ -103,6 +103,14 @@ static bool is_source(const std::string &name)
     return end == ".f90" || end == ".f95" || end == ".f03" || end == ".f08" || is_fixed(name);
 }
 
+enum { TEXT_BYTES_MOST = 16 << 20 };
+
+/* Opening a pipe or a device may block. */
+static bool is_readable(struct stat *s, const std::string &path)
+{
+    return stat(path.c_str(), s) == 0 && S_ISREG(s->st_mode) && s->st_size <= TEXT_BYTES_MOST;
+}
+
 static std::string read(const std::string &path)
 {
     std::ifstream in{path, std::ios::binary};
@@ -114,7 +122,7 @@ static std::string read(const std::string &path)
 std::shared_ptr<const Text> Texts::at(const std::string &path)
 {
     struct stat s;
-    if (stat(path.c_str(), &s) < 0) return nullptr;
+    if (!is_readable(&s, path)) return nullptr;
     File &f{file[path]};
     if (!f.text || f.size != s.st_size || f.node != s.st_ino || f.seconds != s.st_mtim.tv_sec ||
         f.nanoseconds != s.st_mtim.tv_nsec)
@@ -209,7 +217,8 @@ void Modules::add_macros(parser::Options &o, const std::string &own) const
                 paths.insert(folder + "/" + e->d_name);
         if (d) closedir(d);
         for (const std::string &path : paths) {
-            std::istringstream lines{read(path)};
+            struct stat s;
+            std::istringstream lines{is_readable(&s, path) ? read(path) : ""};
             for (std::string line; std::getline(lines, line);) {
                 line.resize(std::min(line.find('#'), line.size()));
                 for (size_t at = 0; (at = line.find("-D", at)) != std::string::npos;) {

@@ -31,6 +31,12 @@ std::string stub_include(const std::string &name); /* in a form that is free and
 int stub_file(const std::string &text);            /* a descriptor, to be read once; -1 */
 
 /* ---- tables of the tree (table.cc) ---- */
+/* Why a call of a procedure is not analysed; in this file at a line, or 0. */
+struct Reason {
+    std::string text; /* "": its body is not known */
+    uint32_t line = 0;
+};
+
 struct Table {
     std::vector<hpc_clang_node> node;
     std::vector<int64_t> value;
@@ -40,10 +46,11 @@ struct Table {
     std::map<std::string, uint32_t> names;
     std::map<const semantics::Symbol *, int32_t> symbols;
     std::vector<bool> outside; /* by symbol: a variable that a pure procedure may read by itself */
-    std::map<std::string, int32_t> functions;            /* intrinsic and synthetic ones */
-    std::map<int32_t, int32_t> impures;                  /* copies of pure procedures */
-    std::map<int32_t, const semantics::Symbol *> source; /* of variables */
-    std::map<int32_t, std::set<int32_t>> reads;          /* of `called`: scalars from outside */
+    std::map<std::string, int32_t> functions; /* intrinsic and synthetic ones */
+    std::map<int32_t, int32_t> impures;       /* copies of pure procedures */
+    std::map<std::tuple<int32_t, std::string, uint32_t>, int32_t> refusals; /* and with reasons */
+    std::map<int32_t, const semantics::Symbol *> source;                    /* of variables */
+    std::map<int32_t, std::set<int32_t>> reads; /* of `called`: scalars from outside */
 
     uint32_t intern(const std::string &text);
     int32_t intern(const hpc_tree_type &t);
@@ -56,6 +63,8 @@ struct Table {
     int32_t field(const semantics::Symbol &s);
     int32_t procedure(const semantics::Symbol &s);
     int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
+    /* A copy of its symbol with the reason why a call is not analysed; itself: there is none. */
+    int32_t refused(int32_t procedure, const Reason &why);
     int32_t function(const std::string &name, uint32_t flags);
     /* A procedure whose effects stand next to its call: a function of its arguments. */
     int32_t called(const semantics::Symbol &s, const std::set<int32_t> &scalars);
@@ -102,6 +111,7 @@ struct Effect {
     std::vector<Argument> argument;    /* by dummy */
     std::vector<Access> reads, writes; /* of variables from outside */
     std::set<int32_t> scalars;         /* from outside, that are read */
+    Reason why;                        /* UNKNOWN */
 };
 
 using Arguments = std::list<parser::ActualArgSpec>;
@@ -139,11 +149,13 @@ class Walk {
     const semantics::Scope *unit = nullptr;
     std::vector<Loop> loops;
     int depth = 0;
-    bool jumps = false; /* the unit has an ENTRY or an alternate return */
-    bool lost = false;  /* the unit has a construct that is not in the tree */
-    struct Kept {       /* of a unit, while the body of a procedure that it calls is walked */
+    std::set<const semantics::Symbol *> commons; /* members of common blocks that the unit names */
+    bool jumps = false;                          /* the unit has an ENTRY or an alternate return */
+    bool lost = false; /* the unit has a construct that is not in the tree */
+    struct Kept {      /* of a unit, while the body of a procedure that it calls is walked */
         const semantics::Scope *unit;
         std::vector<Loop> loops;
+        std::set<const semantics::Symbol *> commons;
         int depth;
         bool jumps, lost;
     };
@@ -204,7 +216,7 @@ class Walk {
     void find_bodies();
     template <typename Subprogram> void add_body(const Subprogram &s);
     template <typename Part> void add_body_of(const Part &part);
-    const Effect &effect_of(const semantics::Symbol &s);
+    Effect effect_of(const semantics::Symbol &s);
     const semantics::Symbol &called(const semantics::Symbol &s) const;
     void access(const Access &a, const Actuals &actuals, parser::CharBlock where);
     template <typename Write> void written(parser::CharBlock where, bool sure, const Write &write);
@@ -212,9 +224,18 @@ class Walk {
                   const std::vector<const semantics::Symbol *> &dummies, parser::CharBlock where,
                   int32_t type);
     /* False: its effects are not known, and nothing was added. */
-    bool lower(const semantics::Symbol &symbol, const Arguments &arguments, parser::CharBlock where,
-               int32_t type, bool is_function);
+    bool lower(Reason &why, const semantics::Symbol &symbol, const Arguments &arguments,
+               parser::CharBlock where, int32_t type, bool is_function);
+    uint32_t line_of(const hpc_clang_node &n) const; /* 0: in another file */
+    bool take_names(Effect &e);                      /* of the unit, for storage of common blocks */
     void distrust_called(int32_t from);
+
+    /* common blocks (common.cc) */
+    /* False: the unit names this storage by another variable, and the tree would hold the two for
+     * disjoint. Else the name counts from here on. */
+    bool names_storage(const semantics::Symbol &s);
+    /* The variable by which the unit names what a called procedure names; -1: there is none. */
+    int32_t own_name(int32_t variable);
 
     /* expressions (expression.cc) */
     void expr(const parser::Expr &e);

@@ -260,8 +260,9 @@ void Walk::call(const parser::CallStmt &c, CharBlock where)
     if (!name || !name->symbol) return other(where, true);
     const auto &arguments{std::get<std::list<parser::ActualArgSpec>>(c.call.t)};
     if (!target) target = name->symbol;
-    if (lower(target->GetUltimate(), arguments, where, -1, false)) return;
-    const int32_t symbol{t.procedure(name->symbol->GetUltimate())};
+    Reason why;
+    if (lower(why, target->GetUltimate(), arguments, where, -1, false)) return;
+    const int32_t symbol{t.refused(t.procedure(name->symbol->GetUltimate()), why)};
     t.symbol[symbol].flags &= ~(uint32_t)HPC_SYMBOL_PURE; /* it writes through its arguments */
     const int32_t node{begin(HPC_TREE_CALL, where, 0, -1, symbol)};
     end(begin(HPC_TREE_NAME, name->source, 0, -1, symbol));
@@ -419,6 +420,7 @@ void Walk::function(const semantics::Symbol *symbol, const semantics::Scope *sco
 {
     if (!scope) return;
     unit = scope;
+    commons.clear();
     jumps = lost = false;
     const CharBlock where{first.begin(), last.end() > first.begin() ? last.end() : first.end()};
     const int32_t node{begin(HPC_TREE_FUNCTION, where, 0, -1, symbol ? t.procedure(*symbol) : -1)};

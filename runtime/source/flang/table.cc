@@ -206,6 +206,19 @@ int32_t Table::impure(int32_t procedure)
     return it->second;
 }
 
+int32_t Table::refused(int32_t procedure, const Reason &why)
+{
+    if (why.text.empty()) return procedure;
+    auto [it, added]{refusals.try_emplace({procedure, why.text, why.line}, (int32_t)symbol.size())};
+    if (added) {
+        hpc_symbol r{symbol[procedure]};
+        r.why = intern(why.text);
+        r.line = why.line;
+        symbol.push_back(r);
+    }
+    return it->second;
+}
+
 int32_t Table::called(const Symbol &s, const std::set<int32_t> &scalars)
 {
     hpc_symbol r{};
