@@ -10,8 +10,8 @@
 static bool has_arrow(const hpc_tree *t, int32_t call)
 {
     const int32_t callee = hpc_tree_first(t, call);
-    return !(t->node[call].flags & HPC_TREE_OPERATOR) &&
-           t->node[callee].kind == HPC_TREE_MEMBER && t->node[callee].op == '>';
+    return !(t->node[call].flags & HPC_TREE_OPERATOR) && t->node[callee].kind == HPC_TREE_MEMBER &&
+           t->node[callee].op == '>';
 }
 
 static bool object_place(place *out, walk *w, int32_t call)
@@ -68,8 +68,8 @@ const poly *container_length(walk *w, int32_t e)
     return size_at(w, &p);
 }
 
-/* The pointer to element `index` of an object that is an expression, or behind a pointer; `type`:
- * of an element. */
+/* The pointer to element `index` of an object that is an expression, or that a pointer names;
+ * `type`: of an element. */
 static const poly *pointer_to(walk *w, int32_t object, bool arrow, const poly *index, int32_t type)
 {
     const hpc_tree *t = w->t;

@@ -115,14 +115,14 @@ static int level_of_call(const program *p, int32_t e, int left)
 }
 
 /* How many pointers and references are followed from the variable at the root of an lvalue. The
- * elements of a container that is a variable are part of it. */
+ * elements of a container belong to the variable that it is. */
 static int level_of(const program *p, int32_t e, int left)
 {
     const hpc_tree *t = p->t;
     const hpc_tree_node *n = &t->node[e];
     int32_t c = hpc_tree_first(t, e);
-    if (n->kind == HPC_TREE_NAME) return left > 0 ? level_of_name(p, n->symbol, left)
-                                                  : LEVELS_UNKNOWN;
+    if (n->kind == HPC_TREE_NAME)
+        return left > 0 ? level_of_name(p, n->symbol, left) : LEVELS_UNKNOWN;
     if (n->kind == HPC_TREE_THIS) return 0;
     if (!c) return LEVELS_UNKNOWN;
     switch (n->kind) {
@@ -130,7 +130,8 @@ static int level_of(const program *p, int32_t e, int left)
         return (n->op == '>' ? level_of_value(p, c, left) + 1 : level_of(p, c, left)) +
                is_reference_member(t, e);
     case HPC_TREE_INDEX:
-        if (kind_of(t, bare_type(t, t->node[c].type)) == HPC_TYPE_ARRAY) return level_of(p, c, left);
+        if (kind_of(t, bare_type(t, t->node[c].type)) == HPC_TYPE_ARRAY)
+            return level_of(p, c, left);
         return level_of_value(p, c, left) + 1;
     case HPC_TREE_UNARY:
         if (n->op == '&') return level_of(p, c, left) - 1;
@@ -269,8 +270,9 @@ static void pass_on(effect *f, const program *p, int32_t function, int32_t call,
         int mine = from < 0 ? -1 : argument_of(t, function, from);
         bool write = g->arg[k] & ARG_WRITE;
         bool bound = t->node[c].flags & HPC_TREE_BY_REFERENCE;
-        if (mine >= 0 && is_deep(p, from, bound ? level_of(p, c, LEVELS_MOST)
-                                                : level_of_value(p, c, LEVELS_MOST) + 1))
+        if (mine >= 0 &&
+            is_deep(p, from,
+                    bound ? level_of(p, c, LEVELS_MOST) : level_of_value(p, c, LEVELS_MOST) + 1))
             reach_deep(f, write, -1, t->node[call].line);
         if (mine >= 0) {
             if (write) write_through(f, mine, g->type[k]);
@@ -351,7 +353,8 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
     for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
     f->asserts |= g->asserts;
-    if (g->hidden) f->hidden_type = !f->hidden || f->hidden_type == g->hidden_type ? g->hidden_type : -1;
+    if (g->hidden)
+        f->hidden_type = !f->hidden || f->hidden_type == g->hidden_type ? g->hidden_type : -1;
     f->hidden |= g->hidden;
     if (g->hidden) worse(f, EFFECT_READS, t->node[call].line, "");
     f->object |= g->object;

@@ -64,8 +64,8 @@ static bool is_caught(const hpc_tree *t, int32_t i, const region *r)
     return false;
 }
 
-/* True if control may leave the region before node `to`, except by a return and by a goto to code
- * in front of it. */
+/* True if control may leave the region before node `to`, other than by a return or by a goto to
+ * earlier code. */
 static bool may_leave(const hpc_tree *t, const region *r, int32_t to)
 {
     for (int32_t i = r->from; i < to; i++) {

@@ -87,7 +87,7 @@ typedef struct loop_facts {
     loop_cost cost;
     int32_t hidden[HIDDEN_MOST]; /* calls, one for each function that may read memory by itself */
     int32_t hidden_n;            /* HIDDEN_MOST + 1: more */
-    int rc;         /* first allocation failure */
+    int rc;                      /* first allocation failure */
 } loop_facts;
 /* Finds the variables that the loop assigns, and its stores. Release is valid after a failure. */
 int loop_open(loop_facts *l, const program *p, int32_t node, int32_t function);

@@ -209,7 +209,7 @@ static bool is_bits(const walk *w, const access *a)
            container_of(w->t, w->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
 
-/* True if place p has place q as a part of it. */
+/* True if place q is a part of place p. */
 static bool has_part(const place *p, const place *q)
 {
     place head = *q;

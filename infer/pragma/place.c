@@ -124,8 +124,7 @@ static bool place_of_member(place *out, walk *w, int32_t e)
     if (!add_step(out, n->symbol, NULL)) return nowhere(out, n->type);
     place member = *out;
     member.type = w->t->symbol[n->symbol].type;
-    return kind_of(w->t, member.type) != HPC_TYPE_REFERENCE ||
-           behind_reference(out, w, &member, e);
+    return kind_of(w->t, member.type) != HPC_TYPE_REFERENCE || behind_reference(out, w, &member, e);
 }
 
 static const poly *index_of(walk *w, int32_t e)

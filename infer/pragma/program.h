@@ -36,8 +36,8 @@ typedef struct effect {
                                        several */
     uint8_t object;                 /* accesses to the object of a method */
     bool asserts;                   /* it ends the program where an assertion does not hold */
-    bool hidden; /* it may read any memory that a variable of the program leads to */
-    int32_t hidden_type; /* of what it reads there; -1: several */
+    bool hidden;         /* it may read any memory that a variable of the program leads to */
+    int32_t hidden_type; /* the type that it reads there; -1: several */
     uint8_t globals_n;
     int32_t global[EFFECT_GLOBALS]; /* variables of the file that it reads */
     uint32_t line;

@@ -294,8 +294,8 @@ static void put_data(spelling *x, int32_t type)
     static const char span[] = "std::span<", string[] = "std::basic_string_view<";
     if (!is_view(x->w->t, type)) return;
     const char *name = x->w->t->name + x->w->t->type[type].name;
-    x->failed |= strncmp(name, span, sizeof span - 1) != 0 &&
-                 strncmp(name, string, sizeof string - 1) != 0;
+    x->failed |=
+        strncmp(name, span, sizeof span - 1) != 0 && strncmp(name, string, sizeof string - 1) != 0;
     hpc_buf_text(&x->text, ".data()");
 }
 

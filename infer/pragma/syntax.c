@@ -193,5 +193,6 @@ int32_t object_of_call(const hpc_tree *t, int32_t call)
     if (!callee || t->node[call].kind != HPC_TREE_CALL) return 0;
     if (t->node[call].flags & HPC_TREE_OPERATOR) return hpc_tree_next(t, callee);
     if (t->node[callee].kind == HPC_TREE_MEMBER) return hpc_tree_first(t, callee);
-    return v >= 0 && strcmp(t->name + t->symbol[v].scope, "std") == 0 ? hpc_tree_next(t, callee) : 0;
+    return v >= 0 && strcmp(t->name + t->symbol[v].scope, "std") == 0 ? hpc_tree_next(t, callee)
+                                                                      : 0;
 }

@@ -31,7 +31,7 @@ bool in_template(const hpc_tree *t, int32_t i);             /* in a function who
 bool is_open_counter(const hpc_tree *t, int32_t symbol);
 typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
-bool is_view(const hpc_tree *t, int32_t type); /* or a reference to one */
+bool is_view(const hpc_tree *t, int32_t type);           /* or a reference to one */
 
 /* The variable at the root of an lvalue, or -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);

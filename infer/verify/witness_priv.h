@@ -30,10 +30,10 @@ typedef struct witness_finding {
     int names_n;
     bool said;
 } witness_finding;
-typedef struct witness_passage { /* observations of one loop in all runs */
-    long long entered, iterations, refused; /* refused: while another loop was watched */
-    long long met, entries; /* entered or refused: in the current run; most in one run */
-    long long cost, most;                       /* accesses in iterations, at most in one */
+typedef struct witness_passage {            /* observations of one loop in all runs */
+    long long entered, iterations, refused; /* the last while another loop was watched */
+    long long met, entries; /* sum of the two: in the current run; the most in one run */
+    long long cost, most;   /* accesses in iterations, at most in one */
     long long by_static, by_guided, by_dynamic; /* of the busiest thread, summed over entries */
     bool hidden;                                /* arrays on the stack were not instrumented */
     bool shared[NAMES_MOST]; /* names that clauses handle and that iterations share */
@@ -62,8 +62,8 @@ const witness_candidate *witness_name_of(const witness_state *z, const witness_f
 const char *witness_object(witness_state *z, const witness_finding *f, bool *scalar);
 
 /* ---- worth.c --------------------------------------------------------------------------------- */
-/* Records each loop's share of the program's accesses, and fits the collapse and schedule clauses of
- * its proposal to the measured costs of its iterations. */
+/* Records each loop's share of the program's accesses, and fits the collapse and schedule clauses
+ * of its proposal to the measured costs of its iterations. */
 int witness_worth(witness_state *z);
 
 #endif

@@ -425,8 +425,7 @@ int check_declare(hpc_check_file *f, const check_filled *v, bool needed)
     int rc, added = 0;
     if (f->base.strict || f->reopened >= REOPENED_MOST) return 0;
     TRY(lex(f, v));
-    TRY(check_names_declare(&f->prelude, f->known, &w, &f->tokens, needed,
-                            f->for_tree));
+    TRY(check_names_declare(&f->prelude, f->known, &w, &f->tokens, needed, f->for_tree));
     added = rc;
     if (added == 0) goto out;
     TRY(reopen(f));

@@ -40,7 +40,7 @@ enum {
     HPC_TYPE_UNSIGNED = 1 << 4,
     HPC_TYPE_UNION = 1 << 5,
     HPC_TYPE_CHARACTER = 1 << 6, /* char, signed char, unsigned char, std::byte: may alias all */
-    HPC_TYPE_LAMBDA = 1 << 7, /* RECORD */
+    HPC_TYPE_LAMBDA = 1 << 7,    /* RECORD */
     /* POINTER: an iterator of a contiguous container, a span or a string_view. Its operators appear
      * as those of pointers. */
     HPC_TYPE_VIEW = 1 << 7

@@ -36,11 +36,8 @@ static inline void suite_open_with(suite_file *f, hpc_checker *c, const char *na
     hpc_language l = hpc_language_of(path, f->text.data, f->text.n);
     OK(hpc_tree_open(
         &f->source, c,
-        &(hpc_tree_file){.path = path,
-                                             .text = f->text.data,
-                                             .n = f->text.n,
-                                             .language = l,
-                                             .flags = flags}));
+        &(hpc_tree_file){
+            .path = path, .text = f->text.data, .n = f->text.n, .language = l, .flags = flags}));
     OK(hpc_tree_get(&f->tree, f->source));
     OK(hpc_pragma_find(&f->loops, &f->tree, f->text.data, f->text.n, l, &options));
 }

@@ -101,7 +101,7 @@ void walk_tables_clear(walk *w);
 void walk_tables_release(walk *w);
 
 /* ---- iterators and views (tree_view.c) -------------------------------------------------- */
-/* The type of the elements that a class leads to; -1: it is no HPC_TYPE_VIEW. */
+/* The type of the elements that a class leads to; -1: it is not an HPC_TYPE_VIEW. */
 int32_t walk_view_target(walk *w, CXType c, const char *name);
 /* Each makes a node for an item, or returns false: it is something else. An operator's call, with
  * the item of its function; a comparison that the compiler made of "==" or "<=>"; a copy. */

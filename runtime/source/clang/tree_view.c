@@ -143,8 +143,7 @@ static bool fits(walk *w, operands of, const int32_t *x, int n)
     case SUM:
         return (is_iterator(w, x[0]) && is_integer(w, x[1])) ||
                (is_integer(w, x[0]) && is_iterator(w, x[1]));
-    case DIFFERENCE:
-        return is_iterator(w, x[0]) && (is_integer(w, x[1]) || is_iterator(w, x[1]));
+    case DIFFERENCE: return is_iterator(w, x[0]) && (is_integer(w, x[1]) || is_iterator(w, x[1]));
     }
     return false;
 }
@@ -185,8 +184,7 @@ static bool is_called(const walk *w, int32_t item, const char *name)
 {
     CXString s = clang_getCursorSpelling(w->item[item].c);
     const char *text = clang_getCString(s);
-    const bool is =
-        w->item[item].c.kind == CXCursor_CallExpr && text && strcmp(text, name) == 0;
+    const bool is = w->item[item].c.kind == CXCursor_CallExpr && text && strcmp(text, name) == 0;
     clang_disposeString(s);
     return is;
 }

@@ -35,9 +35,8 @@ static bool is_alike(const Symbol &a, const Symbol &b)
  * is none, or they disagree. */
 static const Symbol *member_at(const Symbol &s, const Symbol &block)
 {
-    const auto &mine{semantics::FindCommonBlockContaining(s)
-                         ->get<semantics::CommonBlockDetails>()
-                         .objects()};
+    const auto &mine{
+        semantics::FindCommonBlockContaining(s)->get<semantics::CommonBlockDetails>().objects()};
     const auto &theirs{block.get<semantics::CommonBlockDetails>().objects()};
     for (size_t k = 0; k < mine.size() && k < theirs.size(); k++) {
         const Symbol &a{mine[k]->GetUltimate()}, &b{theirs[k]->GetUltimate()};

@@ -47,7 +47,8 @@ template <typename Part> void Walk::add_body_of(const Part &part)
                           std::is_same_v<X, common::Indirection<parser::SubroutineSubprogram>>)
                 add_body(x.value());
             else if constexpr (std::is_same_v<X, common::Indirection<parser::Module>> ||
-                               std::is_same_v<X, common::Indirection<parser::Submodule>>) {
+                               std::is_same_v<X, common::Indirection<parser::Submodule>>)
+            {
                 const auto &m{std::get<std::optional<parser::ModuleSubprogramPart>>(x.value().t)};
                 if (!m) return;
                 for (const auto &y : std::get<std::list<parser::ModuleSubprogram>>(m->t))
@@ -183,9 +184,8 @@ void Summary::of_dummy(size_t k, const Access &a, bool write, bool sure)
 
 void Summary::of_outside(size_t i, const Access &a, bool write)
 {
-    const bool scalar{std::none_of(a.step.begin(), a.step.end(), [](const Access::Step &s) {
-        return s.kind == HPC_TREE_INDEX;
-    })};
+    const bool scalar{std::none_of(a.step.begin(), a.step.end(),
+                                   [](const Access::Step &s) { return s.kind == HPC_TREE_INDEX; })};
     if (write && scalar)
         return fail(i, t.outside[a.root] ? "changes a variable that outlives it"
                                          : "keeps a saved variable");
@@ -355,8 +355,7 @@ static bool match(std::vector<const parser::ActualArgSpec *> &out, const Argumen
         const auto &keyword{std::get<std::optional<parser::Keyword>>(a.t)};
         size_t k{keyword ? 0 : at++};
         if (keyword)
-            while (k < dummies.size() &&
-                   !(dummies[k] && dummies[k]->name() == keyword->v.source))
+            while (k < dummies.size() && !(dummies[k] && dummies[k]->name() == keyword->v.source))
                 k++;
         if (k >= dummies.size() || !dummies[k]) return false;
         const auto &actual{std::get<parser::ActualArg>(a.t).u};
@@ -461,19 +460,17 @@ bool Walk::lower(Reason &why, const Symbol &symbol, const Arguments &arguments, 
     reads(s, e, actuals, dummies, where, type);
     for (size_t k = 0; k < actuals.size(); k++) {
         if (!actuals[k] || !e.argument[k].write) continue;
-        const auto *d{std::get_if<common::Indirection<parser::Designator>>(
-            &value_of(*actuals[k]).u)};
+        const auto *d{
+            std::get_if<common::Indirection<parser::Designator>>(&value_of(*actuals[k]).u)};
         if (!d) continue; /* a value in parentheses: the procedure may not change it */
-        written(where, e.argument[k].kill && dummies[k]->Rank() == 0, [&] {
-            designator(d->value(), begins_at_element(*actuals[k], *dummies[k]));
-        });
+        written(where, e.argument[k].kill && dummies[k]->Rank() == 0,
+                [&] { designator(d->value(), begins_at_element(*actuals[k], *dummies[k])); });
     }
     for (const Access &a : e.writes) written(where, false, [&] { access(a, actuals, where); });
     if (!is_function) end(around);
-    const bool lost_part{std::any_of(t.node.begin() + (std::ptrdiff_t)from, t.node.end(),
-                                     [](const hpc_clang_node &n) {
-                                         return n.kind == HPC_TREE_OTHER;
-                                     })};
+    const bool lost_part{
+        std::any_of(t.node.begin() + (std::ptrdiff_t)from, t.node.end(),
+                    [](const hpc_clang_node &n) { return n.kind == HPC_TREE_OTHER; })};
     if (!lost_part) return true;
     why.text = bad_argument;
     t.node.resize(from);

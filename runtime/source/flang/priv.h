@@ -63,7 +63,7 @@ struct Table {
     int32_t field(const semantics::Symbol &s);
     int32_t procedure(const semantics::Symbol &s);
     int32_t impure(int32_t procedure); /* a copy of its symbol that is not pure */
-    /* A copy of its symbol with the reason why a call is not analysed; itself: there is none. */
+    /* A copy of its symbol with the reason why a call is not analysed; itself: without a reason. */
     int32_t refused(int32_t procedure, const Reason &why);
     int32_t function(const std::string &name, uint32_t flags);
     /* A procedure whose effects stand next to its call: a function of its arguments. */
@@ -234,7 +234,7 @@ class Walk {
     /* False: the unit names this storage by another variable, and the tree would hold the two for
      * disjoint. Else the name counts from here on. */
     bool names_storage(const semantics::Symbol &s);
-    /* The variable by which the unit names what a called procedure names; -1: there is none. */
+    /* The variable by which the unit names what a called procedure names; -1: absent. */
     int32_t own_name(int32_t variable);
 
     /* expressions (expression.cc) */
