@@ -94,7 +94,8 @@ static void induct(walk *w, const slot *x)
 static void against_memory(walk *w, const slot *x)
 {
     const hpc_symbol *v = &w->t->symbol[x->symbol];
-    bool seen = !(v->flags & HPC_SYMBOL_LOCAL) || (x->escaped && !x->inside);
+    bool led_to = x->escaped || w->loop->p->use[x->symbol].bound;
+    bool seen = !(v->flags & HPC_SYMBOL_LOCAL) || (led_to && !x->inside);
     if (!seen) return;
     place mine = {.base = atom_object(w->prover, x->symbol), .type = v->type};
     for (int64_t i = 0; i < w->loop->n; i++) {

@@ -524,3 +524,21 @@ void new_and_delete(int n, double *__restrict b, const double *__restrict a)
         delete[] t;
     }
 }
+
+static const double *kept;
+
+static void keep(const double &x)
+{
+    kept = &x;
+}
+
+void read_through_kept(int n, double *__restrict out)
+{
+    double s = 0.0;
+    keep(s);
+    // loop read_through_kept: carried +2 +3 *kept is the shared s ; violates(kept, s)
+    for (int i = 0; i < n; i++) {
+        s = i;
+        out[i] = *kept;
+    }
+}
