@@ -73,11 +73,12 @@ static inline void prefetch(const work *w, int64_t k)
     for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const void *)(row + at));
 }
 
-/* r = the sums of both ends' terms for edges k .. k+n-1; -inf up to whole vectors. */
+/* r = the sums of both ends' terms for edges k .. k+n-1, at least one; -inf up to whole vectors. */
 static inline void add_terms(float *r, const work *w, const float *near, int64_t k, int64_t n)
 {
     float buffer[HEADS_MOST];
 
+    hpc_assert(n > 0 && w->heads > 0);
     for (int64_t e = 0; e < n; e++) {
         prefetch(w, k + e);
         const float *far = load(buffer, w->far, w->index[k + e] * w->heads, w->heads);
