@@ -525,20 +525,20 @@ void new_and_delete(int n, double *__restrict b, const double *__restrict a)
     }
 }
 
-static const double *kept;
+static const double *held_number;
 
-static void keep(const double &x)
+static void hold_number(const double &x)
 {
-    kept = &x;
+    held_number = &x;
 }
 
-void read_through_kept(int n, double *__restrict out)
+void read_through_held_number(int n, double *__restrict out)
 {
     double s = 0.0;
-    keep(s);
-    // loop read_through_kept: carried +2 +3 *kept is the shared s ; violates(kept, s)
+    hold_number(s);
+    // loop read_through_held_number: carried +2 +3 *held_number is the shared s ; violates(held_number, s)
     for (int i = 0; i < n; i++) {
         s = i;
-        out[i] = *kept;
+        out[i] = *held_number;
     }
 }
