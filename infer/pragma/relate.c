@@ -118,14 +118,20 @@ static relation relate_pointers(const program *f, const atom *a, source x, const
     return RELATION_MAYBE;
 }
 
+/* True if a pointer, or a reference in an object, may lead to a variable. */
+static bool may_be_led_to(const program *f, const atom *object)
+{
+    return f->use[object->symbol].addressed || f->use[object->symbol].bound;
+}
+
 /* A variable and what a pointer leads to. */
 static relation relate_object(const program *f, const atom *object, source x, source pointer)
 {
     if (x == SOURCE_REFERENCE) return pointer == SOURCE_FRESH ? RELATION_APART : RELATION_MAYBE;
     if (pointer == SOURCE_FRESH || pointer == SOURCE_RESTRICT) return RELATION_APART;
     if (x == SOURCE_LOCAL && pointer == SOURCE_ARGUMENT) return RELATION_APART;
-    if (!f->use[object->symbol].addressed && x == SOURCE_LOCAL) return RELATION_APART;
-    if (!f->use[object->symbol].addressed && x == SOURCE_GLOBAL &&
+    if (!may_be_led_to(f, object) && x == SOURCE_LOCAL) return RELATION_APART;
+    if (!may_be_led_to(f, object) && x == SOURCE_GLOBAL &&
         (f->t->symbol[object->symbol].flags & HPC_SYMBOL_INTERNAL))
         return RELATION_APART;
     return RELATION_MAYBE;
@@ -154,10 +160,8 @@ bool is_open_base(const prover *pr, int32_t base)
 /* Objects of an open type may share memory with all but what the function keeps to itself. */
 static relation relate_open(const program *f, const atom *a, source x, const atom *b, source y)
 {
-    if (x == SOURCE_LOCAL && a->kind == ATOM_OBJECT && !f->use[a->symbol].addressed)
-        return RELATION_APART;
-    if (y == SOURCE_LOCAL && b->kind == ATOM_OBJECT && !f->use[b->symbol].addressed)
-        return RELATION_APART;
+    if (x == SOURCE_LOCAL && a->kind == ATOM_OBJECT && !may_be_led_to(f, a)) return RELATION_APART;
+    if (y == SOURCE_LOCAL && b->kind == ATOM_OBJECT && !may_be_led_to(f, b)) return RELATION_APART;
     return RELATION_MAYBE;
 }
 
@@ -175,7 +179,7 @@ static relation relate_sources(const program *f, const prover *pr, const place *
         if (x != SOURCE_REFERENCE && y != SOURCE_REFERENCE) return RELATION_APART;
         const source other = x == SOURCE_REFERENCE ? y : x;
         const atom *o = x == SOURCE_REFERENCE ? b : a;
-        if (other == SOURCE_LOCAL && !f->use[o->symbol].addressed) return RELATION_APART;
+        if (other == SOURCE_LOCAL && !may_be_led_to(f, o)) return RELATION_APART;
         if (other == SOURCE_LOCAL &&
             f->t->symbol[(x == SOURCE_REFERENCE ? a : b)->symbol].kind == HPC_SYMBOL_PARAMETER)
             return RELATION_APART;
