@@ -94,7 +94,7 @@ static bool place_of_name(place *out, walk *w, int32_t e)
     return true;
 }
 
-/* What a member leads to that is a reference: as a pointer in the object does. */
+/* Memory that a member leads to if it is a reference, as a pointer in the object does. */
 static bool behind_reference(place *out, walk *w, const place *member, int32_t node)
 {
     const int32_t type = w->t->node[node].type;

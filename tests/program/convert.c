@@ -285,7 +285,7 @@ static void check_one(hpc_exec *e, const converted_all *c, const job *j, int to,
         }
 }
 
-/* What the collectives of a rank send, by closed form. */
+/* Bytes that the collectives of a rank send, by closed form. */
 static int64_t bytes_of(const hpc_program *p, const hpc_grid_shape *s)
 {
     int64_t sent = 0;
@@ -303,7 +303,7 @@ static int64_t bytes_of(const hpc_program *p, const hpc_grid_shape *s)
     return sent;
 }
 
-/* What a rank holds at first. */
+/* The values that a rank holds at first. */
 static void fill(double *x, const job *j, const int *coord)
 {
     const hpc_grid_shape s = shape_of(j->g);

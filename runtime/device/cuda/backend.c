@@ -435,7 +435,7 @@ static int cuda_fence(hpc_device *d)
     return hpc_error_where("%s #%d", fault.at.segment, fault.at.insn);
 }
 
-/* What the card and the shim share. */
+/* Functions that the card and the shim share. */
 #define SHARED_OPS                                                                                 \
     .close = cuda_close, .alloc = cuda_alloc, .release = cuda_release, .fence = cuda_fence,        \
     .copy = cuda_copy, .launch = cuda_launch, .record = cuda_record, .wait = cuda_wait,            \

@@ -7,7 +7,7 @@
 
 namespace {
 
-/* What the three ops have in common: rows of targets (of their gradients), and of sources. */
+/* Operands of all three ops: rows of targets (of their gradients), and of sources. */
 struct attention {
     hpc_tensor rows, x, target, source, lse;
     float slope;

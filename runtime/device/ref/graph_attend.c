@@ -3,7 +3,7 @@
  */
 #include "runtime/device/ref/graph.h"
 
-/* What weighs the edge from source u to target v in head h. */
+/* The terms that weigh the edge from source u to target v in head h. */
 typedef struct scored {
     const hpc_tensor *target, *source;
     double slope;
