@@ -28,16 +28,20 @@ static void raise(float *slot, const work *w, int64_t h, float least_most)
     *most = least_most;
 }
 
-/* Scores of head h become weights relative to the maximum of the slot. */
+/* Scores of head h, in whole vectors, become weights relative to the maximum of the slot. */
 static void weigh(float *t, float *slot, const work *w, int64_t h, int64_t n)
 {
-    float most = -INFINITY, sum = 0, shift;
+    float lane[VEC], most = -INFINITY, sum = 0, shift;
 
-#pragma omp simd reduction(max : most)
-    for (int64_t e = 0; e < n; e++) {
-        t[e] = leaky(t[e], w->slope);
-        most = t[e] > most ? t[e] : most;
+    for (int64_t i = 0; i < VEC; i++) lane[i] = -INFINITY;
+    for (int64_t e = 0; e < n; e += VEC) {
+#pragma omp simd
+        for (int64_t i = 0; i < VEC; i++) {
+            t[e + i] = leaky(t[e + i], w->slope);
+            lane[i] = t[e + i] > lane[i] ? t[e + i] : lane[i];
+        }
     }
+    for (int64_t i = 0; i < VEC; i++) most = lane[i] > most ? lane[i] : most;
     raise(slot, w, h, most);
     shift = slot[h] == -INFINITY ? 0 : slot[h];
 #pragma omp simd reduction(+ : sum)
