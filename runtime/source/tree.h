@@ -89,7 +89,7 @@ typedef struct hpc_symbol {
     uint32_t scope; /* the enclosing class or namespace: "std::vector", or "" */
     uint32_t line;  /* of that declaration in this file, else 0; with `why`: of the reason */
     int64_t value;
-    /* Of a FUNCTION of Fortran without a body here: why its calls are not analysed: "keeps a saved
+    /* FUNCTION of Fortran without a body here: why its calls are not analysed: "keeps a saved
      * variable"; or "". */
     uint32_t why;
 } hpc_symbol;
