@@ -541,4 +541,5 @@ void read_through_held_number(int n, double *__restrict out)
         s = i;
         out[i] = *held_number;
     }
+    held_number = nullptr;
 }
