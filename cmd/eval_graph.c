@@ -2,6 +2,7 @@
  * eval_graph.c: the command `eval graph`.
  */
 #include "cmd/cmd.h"
+#include "cmd/compiler.h"
 #include "cmd/terminal.h"
 #include "eval/code.h"
 
@@ -26,9 +27,14 @@ static int print(const hpc_eval_code_result *r)
     hpc_table t = {.column = columns, .columns = sizeof columns / sizeof *columns};
     hpc_buf_printf(&out,
                    "%lld samples, %lld with label 1, in %lld groups with both labels; %lld graphs "
-                   "were cut\ntrained on %lld samples, loss %.3f nats\n\n",
+                   "were cut\n",
                    (long long)r->samples, (long long)r->marked, (long long)r->groups,
-                   (long long)r->cut, (long long)r->trained, r->loss);
+                   (long long)r->cut);
+    if (r->trees > 0)
+        hpc_buf_printf(&out, "%lld graphs are of the compiler's trees, the others of tokens\n",
+                       (long long)r->trees);
+    hpc_buf_printf(&out, "trained on %lld samples, loss %.3f nats\n\n", (long long)r->trained,
+                   r->loss);
     for (int m = 0; m < HPC_EVAL_CODE_METHODS; m++) {
         if (!r->has_score && m != HPC_EVAL_CODE_GRAPH) continue;
         hpc_table_cell(&t, "%s", hpc_eval_code_method_name((hpc_eval_code_method)m));
@@ -57,7 +63,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     if (argc != 1) return hpc_fail(HPC_E_ARG, "name one file of samples");
     hpc_cmd_progress(&progress, o->quiet);
-    TRY(hpc_eval_code(&r, argv[0], &e, &progress));
+    TRY(hpc_eval_code(&r, argv[0], &e, hpc_cmd_open_checker, &progress));
     TRY(print(&r));
 out:
     return rc < 0 ? rc : EXIT_DONE;
@@ -101,8 +107,10 @@ const hpc_command hpc_cmd_eval_graph = {
         "FILE.jsonl has a JSON object per line: group (the repository), fold (from 0; -1: only for "
         "training), label, and code (a loop or function) or base and head (a function before and "
         "after a change). Optional are language (default c++; not fortran) and score, of which "
-        "only the order counts. The weight of the network in the sum is chosen on the other "
-        "repositories.",
+        "only the order counts. With file (a path) and line, the sample is the loop that begins "
+        "there and its graph is of libclang's syntax tree, in which macros are expanded and "
+        "variables have types; code is then used where libclang finds no loop. The weight of the "
+        "network in the sum is chosen on the other repositories.",
     .examples = "hpccoder eval graph loops.jsonl  # loops that experts annotated or not",
     .options = options,
     .options_bytes = sizeof(graph_options),

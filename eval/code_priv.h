@@ -1,5 +1,5 @@
 /*
- * code_priv.h: samples of code between code.c and code_area.c.
+ * code_priv.h: samples of code between code_read.c, code.c and code_area.c.
  */
 #ifndef HPC_EVAL_CODE_PRIV_H
 #define HPC_EVAL_CODE_PRIV_H
@@ -10,6 +10,7 @@ typedef struct code_sample {
     hpc_code_graph graph;
     int64_t group, fold, label;
     double score, graph_score; /* score NAN: none */
+    bool of_tree;              /* the graph is of the compiler's tree */
 } code_sample;
 typedef struct code_set {
     code_sample *item;
@@ -17,6 +18,11 @@ typedef struct code_set {
     hpc_map *groups;
     hpc_tokens t; /* scratch */
 } code_set;
+
+/* code_read.c */
+int code_set_read(code_set *s, const char *path, int (*open_checker)(hpc_checker **out),
+                  hpc_progress *progress);
+void code_set_release(code_set *s);
 
 /* code_area.c: in time n log n for n samples. HPC_E_ARG: no group of the tested samples has both
  * labels. */

@@ -2,7 +2,7 @@
  * Graphs of code by one walk over its tokens: open statements and brackets are a stack. The number
  * of nodes is bounded, so that searches back over them take constant time.
  */
-#include "runtime/source/code_graph.h"
+#include "runtime/source/code_graph_priv.h"
 
 #include <string.h>
 
@@ -35,9 +35,8 @@ typedef struct walk {
 
 /* ---- nodes and edges ------------------------------------------------------------------------- */
 
-static int put_edge(walk *w, int64_t from, int64_t to, hpc_code_edge_kind kind)
+int code_graph_edge(hpc_code_graph *g, int64_t from, int64_t to, hpc_code_edge_kind kind)
 {
-    hpc_code_graph *g = w->g;
     const hpc_code_edge e = {(int32_t)from, (int32_t)to, kind};
     const hpc_code_edge *last = g->edges_n > 0 ? &g->edge[g->edges_n - 1] : NULL;
     if (last && last->from == e.from && last->to == e.to && last->kind == e.kind) return HPC_OK;
@@ -46,23 +45,64 @@ static int put_edge(walk *w, int64_t from, int64_t to, hpc_code_edge_kind kind)
     return rc;
 }
 
+int code_graph_node(hpc_code_graph *g, const hpc_code_node *v, int32_t parent, int32_t last)
+{
+    int rc = HPC_OK;
+    TRY(hpc_grow(&g->node, &g->cap, g->n + 1, sizeof *g->node));
+    g->node[g->n++] = *v;
+    if (parent >= 0) TRY(code_graph_edge(g, parent, g->n - 1, HPC_CODE_SYNTAX));
+    if (parent >= 0 && last >= 0) TRY(code_graph_edge(g, last, g->n - 1, HPC_CODE_ORDER));
+out:
+    return rc;
+}
+
+int code_graph_names(hpc_code_graph *g, int64_t first)
+{
+    int64_t n = first + HPC_CODE_NODES + 8;
+    int rc = hpc_grow(&g->scratch[1], &g->scratch_cap[1], n, sizeof(uint32_t));
+    if (rc == HPC_OK) memset(code_graph_name(g) + first, 0, (size_t)(n - first) * sizeof(uint32_t));
+    return rc;
+}
+
+int code_graph_link(hpc_code_graph *g, int64_t k, int64_t first)
+{
+    const hpc_code_node *node = g->node;
+    const uint32_t *name = code_graph_name(g);
+    bool calls = node[k].kind == HPC_CODE_CALL;
+    for (int64_t b = k - 1; b >= first; b--)
+        if (name[b] == name[k] && node[b].kind == (calls ? HPC_CODE_CALL : HPC_CODE_WRITE))
+            return code_graph_edge(g, b, k, calls ? HPC_CODE_FLOW : HPC_CODE_DATA);
+    return HPC_OK;
+}
+
+int code_graph_carry(hpc_code_graph *g, int32_t loop)
+{
+    const hpc_code_node *node = g->node;
+    const uint32_t *name = code_graph_name(g);
+    int rc = HPC_OK;
+    for (int64_t to = g->n - 1; to > loop; to--) {
+        bool is_last = node[to].kind == HPC_CODE_WRITE;
+        for (int64_t k = to + 1; is_last && k < g->n; k++)
+            is_last = node[k].kind != HPC_CODE_WRITE || name[k] != name[to];
+        for (int64_t k = loop + 1; is_last && k < to && rc == HPC_OK; k++)
+            if (node[k].kind == HPC_CODE_READ && name[k] == name[to])
+                rc = code_graph_edge(g, to, k, HPC_CODE_CARRIED);
+    }
+    return rc;
+}
+
 /* A child of what is open; ordered after its last child. */
 static int put_node(walk *w, int32_t *out, hpc_code_kind kind, uint32_t label, uint32_t at)
 {
-    hpc_code_graph *g = w->g;
+    const hpc_code_node v = {.label = label,
+                             .at = at,
+                             .kind = (uint8_t)kind,
+                             .side = (uint8_t)w->side,
+                             .depth = (uint8_t)w->depth};
     open *o = w->top >= 0 ? &w->stack[w->top] : NULL;
-    int rc = HPC_OK;
-    TRY(hpc_grow(&g->node, &g->cap, g->n + 1, sizeof *g->node));
-    g->node[g->n] = (hpc_code_node){.label = label,
-                                    .at = at,
-                                    .kind = (uint8_t)kind,
-                                    .side = (uint8_t)w->side,
-                                    .depth = (uint8_t)w->depth};
-    *out = (int32_t)g->n++;
-    if (o) TRY(put_edge(w, o->node, *out, HPC_CODE_SYNTAX));
-    if (o && o->last >= 0) TRY(put_edge(w, o->last, *out, HPC_CODE_ORDER));
+    int rc = code_graph_node(w->g, &v, o ? o->node : -1, o ? o->last : -1);
+    *out = (int32_t)w->g->n - 1;
     if (o) o->last = *out;
-out:
     return rc;
 }
 
@@ -153,7 +193,7 @@ static int begin_statement(walk *w, int64_t i)
     if (rc < 0) return rc;
     open *block = w->top >= 0 ? &w->stack[w->top] : NULL;
     for (int k = 0; block && k < block->ways && rc == HPC_OK; k++)
-        rc = put_edge(w, block->way[k], node, HPC_CODE_CONTROL);
+        rc = code_graph_edge(w->g, block->way[k], node, HPC_CODE_CONTROL);
     open *o = push(w, node, kind);
     if (!o) return rc;
     o->loops = kind == HPC_CODE_LOOP;
@@ -169,23 +209,6 @@ static int32_t loop_around(const walk *w)
     return -1;
 }
 
-/* From the last write of each name in the loop to its reads above that write. */
-static int carry(walk *w, int32_t loop)
-{
-    const hpc_code_node *node = w->g->node;
-    const uint32_t *name = w->g->scratch[1];
-    int rc = HPC_OK;
-    for (int64_t to = w->g->n - 1; to > loop; to--) {
-        bool is_last = node[to].kind == HPC_CODE_WRITE;
-        for (int64_t k = to + 1; is_last && k < w->g->n; k++)
-            is_last = node[k].kind != HPC_CODE_WRITE || name[k] != name[to];
-        for (int64_t k = loop + 1; is_last && k < to && rc == HPC_OK; k++)
-            if (node[k].kind == HPC_CODE_READ && name[k] == name[to])
-                rc = put_edge(w, to, k, HPC_CODE_CARRIED);
-    }
-    return rc;
-}
-
 /* Ends the statement on top; its ways out go to the block around it. */
 static int end_statement(walk *w)
 {
@@ -193,10 +216,10 @@ static int end_statement(walk *w)
     open *block = w->top >= 0 ? &w->stack[w->top] : NULL;
     int32_t loop = o.kind == HPC_CODE_JUMP ? loop_around(w) : -1;
     int rc = HPC_OK;
-    if (loop >= 0) TRY(put_edge(w, o.node, loop, HPC_CODE_CONTROL));
+    if (loop >= 0) TRY(code_graph_edge(w->g, o.node, loop, HPC_CODE_CONTROL));
     for (int k = 0; o.loops && k < o.ways; k++)
-        TRY(put_edge(w, o.way[k], o.node, HPC_CODE_CONTROL));
-    if (o.loops) TRY(carry(w, o.node));
+        TRY(code_graph_edge(w->g, o.way[k], o.node, HPC_CODE_CONTROL));
+    if (o.loops) TRY(code_graph_carry(w->g, o.node));
     w->depth -= o.loops;
     if (!block) goto out;
     block->ways = 0;
@@ -250,7 +273,7 @@ static int open_bracket(walk *w, int64_t i)
     if (block && w->top >= 0 && is_statement(&w->stack[w->top])) w->stack[w->top].head = false;
     TRY(put_node(w, &node, block ? HPC_CODE_BLOCK : HPC_CODE_GROUP, w->t[i].hash, w->t[i].at));
     if (is(w, i, "(") && i > 0 && node > w->first && w->g->node[node - 1].kind == HPC_CODE_CALL)
-        TRY(put_edge(w, node, node - 1, HPC_CODE_FLOW));
+        TRY(code_graph_edge(w->g, node, node - 1, HPC_CODE_FLOW));
     if (block)
         push_block(w, node, false);
     else
@@ -321,18 +344,6 @@ static hpc_code_kind token_kind(const walk *w, int64_t i)
     return is_written(w, i) ? HPC_CODE_WRITE : HPC_CODE_READ;
 }
 
-/* Links node k to the last write of its name, or to the last call of its function. */
-static int link_back(walk *w, int64_t k)
-{
-    const hpc_code_node *node = w->g->node;
-    const uint32_t *name = w->g->scratch[1];
-    bool calls = node[k].kind == HPC_CODE_CALL;
-    for (int64_t b = k - 1; b >= w->first; b--)
-        if (name[b] == name[k] && node[b].kind == (calls ? HPC_CODE_CALL : HPC_CODE_WRITE))
-            return put_edge(w, b, k, calls ? HPC_CODE_FLOW : HPC_CODE_DATA);
-    return HPC_OK;
-}
-
 static int put_token(walk *w, int64_t i)
 {
     hpc_code_kind kind = token_kind(w, i);
@@ -341,9 +352,8 @@ static int put_token(walk *w, int64_t i)
     int32_t node;
     int rc = HPC_OK;
     TRY(put_node(w, &node, kind, variable || text ? 0 : w->t[i].hash, w->t[i].at));
-    TRY(hpc_grow(&w->g->scratch[1], &w->g->scratch_cap[1], w->g->n, sizeof(uint32_t)));
-    ((uint32_t *)w->g->scratch[1])[node] = w->t[i].hash;
-    if (variable || kind == HPC_CODE_CALL) TRY(link_back(w, node));
+    code_graph_name(w->g)[node] = w->t[i].hash;
+    if (variable || kind == HPC_CODE_CALL) TRY(code_graph_link(w->g, node, w->first));
 out:
     return rc;
 }
@@ -396,9 +406,7 @@ static int add_side(hpc_code_graph *g, const hpc_tokens *t, const char *text, si
     if (l == HPC_LANGUAGE_FORTRAN)
         return hpc_fail(HPC_E_UNSUPPORTED, "graphs of Fortran code are not available");
     TRY(choose_tokens(&w, t, at, end));
-    TRY(hpc_grow(&g->scratch[1], &g->scratch_cap[1], w.first + HPC_CODE_NODES + 8,
-                 sizeof(uint32_t)));
-    memset((uint32_t *)g->scratch[1] + w.first, 0, (HPC_CODE_NODES + 8) * sizeof(uint32_t));
+    TRY(code_graph_names(g, w.first));
     for (int64_t i = 0; i < w.n; i++) {
         bool full = g->n - w.first >= HPC_CODE_NODES || w.top >= DEPTH_MOST - 4;
         g->cut = g->cut || full;
@@ -426,7 +434,7 @@ int hpc_code_graph_of(hpc_code_graph *g, const hpc_tokens *t, const char *text, 
 static uint64_t identity(const hpc_code_graph *g, int64_t k)
 {
     const hpc_code_node *v = &g->node[k];
-    uint64_t name = v->kind >= HPC_CODE_CALL ? ((const uint32_t *)g->scratch[1])[k] : v->label;
+    uint64_t name = v->kind >= HPC_CODE_CALL ? code_graph_name(g)[k] : v->label;
     return name << 8 | v->kind;
 }
 
@@ -439,7 +447,7 @@ static int match(walk *w, int64_t base_n, const hpc_edits *e)
     for (int64_t k = 0; k <= e->n; k++) {
         const hpc_edit *x = k < e->n ? &e->item[k] : NULL;
         int64_t end = x ? x->base_at : base_n;
-        for (; a < end; a++, b++) TRY(put_edge(w, a, b, HPC_CODE_SAME));
+        for (; a < end; a++, b++) TRY(code_graph_edge(w->g, a, b, HPC_CODE_SAME));
         for (int64_t c = 0; x && c < x->base_n; c++) g->node[a++].changed = true;
         for (int64_t c = 0; x && c < x->head_n; c++) g->node[b++].changed = true;
     }

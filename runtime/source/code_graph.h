@@ -2,15 +2,17 @@
  * code_graph.h: graphs of a loop or a function, or of a function before and after a change: nodes
  * for statements, brackets and tokens, and typed edges for syntax, order, control, data and calls.
  *
- * It reads tokens alone, so headers may be missing and macros are not expanded. Names of variables
- * are not part of a node's label, because they say little about other programs; names of
- * functions, members, types and keywords are. Data edges follow names, not memory: two names of one
- * array are two variables. Only C and its family are known.
+ * Graphs of tokens need no headers, and macros are not expanded. Those of a compiler's tree
+ * (tree.h) need both: variables are declarations, and their nodes are labelled by type. Names of
+ * variables are not part of a node's label, because they say little about other programs; names of
+ * functions, members, types and keywords are. Data edges follow names or declarations, not memory:
+ * two names of one array are two variables.
  */
 #ifndef HPC_SOURCE_CODE_GRAPH_H
 #define HPC_SOURCE_CODE_GRAPH_H
 
 #include "runtime/source/source.h"
+#include "runtime/source/tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +27,7 @@ typedef enum hpc_code_kind {
     HPC_CODE_GROUP,  /* another bracket */
     HPC_CODE_CALL,   /* a name before a ( */
     HPC_CODE_WORD,   /* a keyword, a member */
-    HPC_CODE_READ,   /* a variable */
+    HPC_CODE_READ,   /* a variable; of a tree also a field of the object itself */
     HPC_CODE_WRITE,
     HPC_CODE_CONSTANT, /* numbers, strings, characters */
     HPC_CODE_OPERATOR,
@@ -70,6 +72,10 @@ enum { HPC_CODE_NODES = 512 }; /* of one side; the rest of the text is left out 
  * nodes. HPC_E_UNSUPPORTED: Fortran. */
 int hpc_code_graph_of(hpc_code_graph *g, const hpc_tokens *t, const char *text, size_t at,
                       size_t end, hpc_language l);
+/* Replaces g by the graph of a loop, another statement or a FUNCTION of a tree. Only nodes of
+ * tokens can have a side 1. Array subscripts are GROUPs, and casts, constructors and members WORDs;
+ * parentheses have no nodes. */
+int hpc_code_graph_of_tree(hpc_code_graph *g, const hpc_tree *t, int32_t node);
 /* Adds the text after a change, with edges between nodes that are the same in both. All others
  * are `changed`. */
 int hpc_code_graph_add_head(hpc_code_graph *g, const hpc_tokens *t, const char *text, size_t at,

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """program_graph.py loops|changes ... -- samples for `hpccoder eval graph`, from data of other commands.
 
-  loops --loops LOOPS.DB --clones DIR --scores FILE.jsonl --test A/B,.. [--most N] --out FILE.jsonl
+  loops --loops LOOPS.DB --clones DIR --scores FILE.jsonl --test A/B,.. [--most N] [--files] --out FILE.jsonl
       loops of `corpus loops` that an expert annotated (label 1) or left without a directive in a file that uses
       OpenMP (label 0). Those of the repositories of --test are fold 0, with the score `likely` of `pragma --rank`
       from `tests/pragma/calibrate.py collect`; those of all others are for training, at most N of each label and
-      repository, and nothing of corpus/held-out.txt. Test loops without a score are left out.
+      repository, and nothing of corpus/held-out.txt. Test loops without a score are left out. --files adds file and
+      line, for graphs of libclang's trees; the clones need work trees then.
   changes --examples FILE.csv --clones DIR --question changed|slower [--folds N] [--same N]
           [--predictions EVALUATED.csv] --out FILE.jsonl
       functions before and after measured commits of perf train's examples, for each commit the pair with most
@@ -57,13 +58,15 @@ def loops(a):
             test = repository in tests
             if not test and len(all_of) > a.most:
                 all_of = random.Random(1).sample(all_of, a.most)
-            for _, path, line, _, language, begin, end in all_of:
+            for _, path, line, _, language, begin, end in sorted(all_of):
                 if test and (repository, path, line) not in score:
                     continue
                 if (repository, path) not in texts:
                     texts[repository, path] = git(folder, "show", f"HEAD:{path}")
                 x = dict(group=repository, fold=0 if test else -1, label=int(kind == "annotated"), language=language,
                          code=texts[repository, path][begin:end].decode(errors="replace"))
+                if a.files:
+                    x.update(file=os.path.join(folder, path), line=line)
                 if test:
                     p = min(max(score[repository, path, line], 1e-9), 1 - 1e-9)
                     x["score"] = math.log(p / (1 - p))
@@ -159,6 +162,7 @@ def main():
     for name in "loops", "clones", "scores", "test", "out":
         l.add_argument("--" + name, required=True)
     l.add_argument("--most", type=int, default=200)
+    l.add_argument("--files", action="store_true")
     c = s.add_parser("changes")
     for name in "examples", "clones", "out":
         c.add_argument("--" + name, required=True)

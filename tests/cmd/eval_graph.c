@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/source/check.h"
 #include "tests/support/command.h"
 #include "tests/support/expect.h"
 
@@ -50,6 +51,40 @@ static void areas_compare_the_network_with_the_score(void **state)
     assert_non_null(strstr(o.out, "score   0.750  0.750 to 0.750"));
     assert_non_null(strstr(o.out, "graph   1.000  1.000 to 1.000        0.250"));
     hpc_buf_release(&b);
+}
+
+/* Loops in a file: one that libclang finds, one that a macro hides but has code, one of neither. */
+static void loops_in_files_have_graphs_of_trees(void **state)
+{
+    (void)state;
+    static const char file[] = "build/eval-graph.c";
+    static const char text[] = "#define LOOP for (int i = 0; i < n; i++) a[i] = 0;\n"
+                               "void f(int n, int *a) {\n"
+                               "  for (int i = 0; i < n; i++) a[i] += 1;\n"
+                               "#if 0\n"
+                               "  for (;;) f(n, a);\n"
+                               "#endif\n"
+                               "}\n";
+    char samples[1200];
+    NEED_LIBRARY;
+    test_ok(hpc_file_save(file, text, sizeof text - 1));
+    static const char sample[] = "{\"group\":\"a\",\"fold\":%d,\"label\":%d,\"language\":\"c\","
+                                 "\"file\":\"build/eval-graph.c\",\"line\":%d%s}\n";
+    size_t n = 0;
+    for (int k = 0; k < 4; k++)
+        n += (size_t)snprintf(samples + n, sizeof samples - n, sample, k / 2, k % 2, k % 2 ? 3 : 5,
+                              ",\"code\":\"for (;;) f(n, a);\"");
+    run(samples, "--epochs 1 --width 4");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.out, "2 graphs are of the compiler's trees, the others of tokens"));
+    snprintf(samples + n, sizeof samples - n, sample, 0, 0, 5, "");
+    run(samples, "--epochs 1 --width 4");
+    assert_int_equal(o.code, 2);
+    assert_non_null(strstr(o.err, "jsonl:5: the compiler finds no loop at build/eval-graph.c:5"));
+    run("{\"group\":\"a\",\"fold\":0,\"label\":0,\"file\":\"build/none.c\",\"line\":1}\n", "");
+    assert_int_equal(o.code, 2);
+    assert_non_null(strstr(o.err, "build/none.c"));
+    unlink(file);
 }
 
 static void changes_have_two_sides(void **state)
@@ -122,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(areas_compare_the_network_with_the_score),
+        cmocka_unit_test(loops_in_files_have_graphs_of_trees),
         cmocka_unit_test(changes_have_two_sides),
         cmocka_unit_test(folds_without_both_labels_to_train_on_are_named),
         cmocka_unit_test(invalid_samples_are_named),

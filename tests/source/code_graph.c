@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/source/code_graph.h"
-#include "tests/support/expect.h"
+#include "tests/source/graphs.h"
 
 typedef struct sample {
     hpc_code_graph g;
@@ -31,21 +30,6 @@ static void release(sample *s)
     hpc_tokens_release(&s->t);
 }
 
-/* Edges of one kind as "from>to " with the byte offsets of their nodes, in order of discovery. */
-static void expect_edges(const sample *s, hpc_code_edge_kind kind, const char *expected)
-{
-    char got[512] = "";
-    size_t n = 0;
-    for (int64_t k = 0; k < s->g.edges_n && n < sizeof got - 32; k++) {
-        const hpc_code_edge *e = &s->g.edge[k];
-        assert_true(e->from >= 0 && e->from < s->g.n && e->to >= 0 && e->to < s->g.n);
-        if (e->kind != kind) continue;
-        n += (size_t)snprintf(got + n, sizeof got - n, "%u>%u ", s->g.node[e->from].at,
-                              s->g.node[e->to].at);
-    }
-    assert_string_equal(got, expected);
-}
-
 static void control_follows_loops_branches_and_jumps(void **state)
 {
     (void)state;
@@ -53,13 +37,13 @@ static void control_follows_loops_branches_and_jumps(void **state)
     /*           0         1         2         3
      *           0123456789012345678901234567890123456789 */
     graph_of(&s, "for (;;) { a; b; } c;");
-    expect_edges(&s, HPC_CODE_CONTROL, "0>11 11>14 14>0 ");
+    expect_edges(&s.g, HPC_CODE_CONTROL, "0>11 11>14 14>0 ");
     graph_of(&s, "{ for (;;) if (x) a; b; }");
-    expect_edges(&s, HPC_CODE_CONTROL, "2>11 11>18 11>2 18>2 2>21 ");
+    expect_edges(&s.g, HPC_CODE_CONTROL, "2>11 11>18 11>2 18>2 2>21 ");
     graph_of(&s, "{ while (x) { if (y) break; a; } b; }");
-    expect_edges(&s, HPC_CODE_CONTROL, "2>14 14>21 21>2 14>28 28>2 2>33 ");
+    expect_edges(&s.g, HPC_CODE_CONTROL, "2>14 14>21 21>2 14>28 28>2 2>33 ");
     graph_of(&s, "{ do a; while (x); b; }");
-    expect_edges(&s, HPC_CODE_CONTROL, "2>5 5>2 2>8 8>19 ");
+    expect_edges(&s.g, HPC_CODE_CONTROL, "2>5 5>2 2>8 8>19 ");
     release(&s);
 }
 
@@ -68,13 +52,13 @@ static void data_follow_names_and_loops(void **state)
     (void)state;
     sample s = {0};
     graph_of(&s, "{ x = 1; y = x; x += y; }");
-    expect_edges(&s, HPC_CODE_DATA, "2>13 2>16 9>21 ");
-    expect_edges(&s, HPC_CODE_CARRIED, "");
+    expect_edges(&s.g, HPC_CODE_DATA, "2>13 2>16 9>21 ");
+    expect_edges(&s.g, HPC_CODE_CARRIED, "");
     graph_of(&s, "for (;;) { b = a[i]; a[i + 1] = b; }");
-    expect_edges(&s, HPC_CODE_DATA, "11>32 ");
-    expect_edges(&s, HPC_CODE_CARRIED, "21>15 ");
+    expect_edges(&s.g, HPC_CODE_DATA, "11>32 ");
+    expect_edges(&s.g, HPC_CODE_CARRIED, "21>15 ");
     graph_of(&s, "{ p->n = 1; q = p->n; }");
-    expect_edges(&s, HPC_CODE_DATA, "2>16 ");
+    expect_edges(&s.g, HPC_CODE_DATA, "2>16 ");
     release(&s);
 }
 
@@ -83,7 +67,7 @@ static void calls_are_linked_to_arguments_and_to_each_other(void **state)
     (void)state;
     sample s = {0};
     graph_of(&s, "{ f(1); g(); f(2); }");
-    expect_edges(&s, HPC_CODE_FLOW, "3>2 9>8 2>13 14>13 ");
+    expect_edges(&s.g, HPC_CODE_FLOW, "3>2 9>8 2>13 14>13 ");
     release(&s);
 }
 
@@ -92,14 +76,7 @@ static void syntax_is_a_tree(void **state)
     (void)state;
     sample s = {0};
     graph_of(&s, "for (int i = 0; i < n; i++) { a[i] = f(b[i], 2) + 1; if (c) { d; } else e; }");
-    int64_t parents[HPC_CODE_NODES] = {0};
-    for (int64_t k = 0; k < s.g.edges_n; k++)
-        if (s.g.edge[k].kind == HPC_CODE_SYNTAX) {
-            assert_true(s.g.edge[k].from < s.g.edge[k].to);
-            parents[s.g.edge[k].to]++;
-        }
-    assert_int_equal(parents[0], 0);
-    for (int64_t k = 1; k < s.g.n; k++) assert_int_equal(parents[k], 1);
+    expect_tree(&s.g);
     assert_int_equal(s.g.node[0].kind, HPC_CODE_LOOP);
     assert_int_equal(s.g.node[0].depth, 0);
     assert_int_equal(s.g.node[s.g.n - 1].depth, 1);
