@@ -10,7 +10,7 @@
 #include "train/train.h"
 
 typedef struct grid_options {
-    const char *grid, *pipe_schedule;
+    const char *grid, *pipe_schedule, *pipe_vocab;
     int64_t zero, ahead, bucket_kib, pipe_chunks, pipe_limit;
     bool keep_depth, no_overlap, overdecompose, sequence;
 } grid_options;
@@ -20,6 +20,7 @@ static inline hpc_parallel parallel_of(const grid_options *g)
 {
     hpc_pipe pipe = {.chunks = (int)g->pipe_chunks, .limit = (int)g->pipe_limit};
     while (strcmp(hpc_pipe_schedule_names[pipe.schedule], g->pipe_schedule) != 0) pipe.schedule++;
+    while (strcmp(hpc_pipe_vocab_names[pipe.vocab], g->pipe_vocab) != 0) pipe.vocab++;
     return (hpc_parallel){.pipe = pipe,
                           .zero = (int)g->zero,
                           .keep_depth = g->keep_depth,
@@ -64,6 +65,14 @@ static inline hpc_parallel parallel_of(const grid_options *g)
          .argument = "N",                                                                          \
          .most = 65536,                                                                            \
          .help = "Microbatches in flight with --pipe-schedule arrival; 0: the ranks along pipe."}, \
+        {.name = "pipe-vocab",                                                                     \
+         .kind = HPC_CHOICE,                                                                       \
+         .offset = (base) + offsetof(grid_options, pipe_vocab),                                    \
+         .fallback = "ends",                                                                       \
+         .argument = "NAME",                                                                       \
+         .choices = hpc_pipe_vocab_names,                                                          \
+         .help = "Embedding and head of a pipeline: on the first and the last stage (ends), or "   \
+                 "with a part of the vocabulary on each rank (interlaced; gpipe and 1f1b)."},      \
         {.name = "zero",                                                                           \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(grid_options, zero),                                          \

@@ -25,6 +25,7 @@ typedef struct check {
     const check_options *o;
     finding order, stages, layouts, memory;
     int64_t tasks;        /* of all ranks along pipe */
+    int64_t shared;       /* of them: those that all these ranks run together */
     hpc_step_memory most; /* of the rank that needs most */
     int rank, ranks, compared;
     hpc_plan_left left; /* what ZeRO leaves whole */
@@ -75,8 +76,12 @@ static int prove_stages(check *c, const hpc_step_ranks *r)
     TRY(hpc_cmd_plan_model(&model, a));
     TRY(hpc_plan_make(&plan, r->serial, &r->io, &model, &s, a->accumulate));
     TRY(hpc_plan_check_tasks(plan));
-    c->tasks = 0;
-    for (int k = 0; k < plan->list_n; k++) c->tasks += plan->list[k].gradient_n;
+    c->tasks = c->shared = 0;
+    for (int k = 0; k < plan->list_n; k++) {
+        const hpc_plan_list *l = &plan->list[k];
+        c->tasks += l->gradient_n;
+        for (int n = 0; n < l->gradient_n; n++) c->shared += hpc_plan_run_is_shared(l->task[n].run);
+    }
 out:
     hpc_plan_free(plan);
     return rc;
@@ -125,6 +130,7 @@ static void put_json(hpc_buf *out, const check *c)
     put_finding(&w, "stages", &c->stages);
     hpc_json_put_int(&w, "messages", c->stages.proof.moves);
     hpc_json_put_int(&w, "tasks", c->tasks);
+    hpc_json_put_int(&w, "shared", c->shared);
     hpc_json_close(&w, '}');
     put_finding(&w, "layouts", &c->layouts);
     hpc_json_put_int(&w, "instructions", c->layouts.proof.instructions);
@@ -148,6 +154,22 @@ static void put_json(hpc_buf *out, const check *c)
     hpc_buf_text(out, "\n");
 }
 
+static void put_stages(hpc_table *t, const check *c)
+{
+    const finding *f = &c->stages;
+    hpc_table_cell(t, "stages");
+    if (!f->ok)
+        hpc_table_cell(t, "%s", f->error.text);
+    else if (c->shared > 0)
+        hpc_table_cell(t,
+                       "hold: %lld messages of a microbatch, each received once; %lld tasks end, "
+                       "%lld of them shared, in one order on all ranks along pipe",
+                       (long long)f->proof.moves, (long long)c->tasks, (long long)c->shared);
+    else
+        hpc_table_cell(t, "hold: %lld messages of a microbatch, each received once; %lld tasks end",
+                       (long long)f->proof.moves, (long long)c->tasks);
+}
+
 static void put_text(hpc_buf *out, const check *c)
 {
     static const hpc_column columns[] = {{.title = NULL}, {.fit = HPC_FIT_WRAP, .least = 20}};
@@ -162,16 +184,7 @@ static void put_text(hpc_buf *out, const check *c)
                        (long long)o->proof.collectives);
     else
         hpc_table_cell(&t, "%s", o->error.text);
-    if (c->stages.proof.moves > 0 || !c->stages.ok) {
-        hpc_table_cell(&t, "stages");
-        if (c->stages.ok)
-            hpc_table_cell(&t,
-                           "hold: %lld messages of a microbatch, each received once; %lld tasks "
-                           "end",
-                           (long long)c->stages.proof.moves, (long long)c->tasks);
-        else
-            hpc_table_cell(&t, "%s", c->stages.error.text);
-    }
+    if (c->stages.proof.moves > 0 || !c->stages.ok) put_stages(&t, c);
     hpc_table_cell(&t, "layouts");
     if (l->ok)
         hpc_table_cell(&t,
@@ -262,6 +275,7 @@ const hpc_command hpc_cmd_plan_check = {
         "gathered again "
         "after they were written. Stages, with pipe: each stage receives every value that it "
         "reads, "
+        "all run the same shared tasks (--pipe-vocab) in one order, "
         "each message is received once, and no rank deadlocks. Memory: the allocations of the "
         "rank that needs most, listed by "
         "purpose, stay below --memory. For a pruned step (--prune), each part of a matrix is "

@@ -67,6 +67,7 @@ int hpc_cmd_train_plan(hpc_train_plan **plan, train_options *o, hpc_arena *a)
     const hpc_parallel *q = &(*plan)->parallel;
     o->ranks = (grid_options){.grid = grid_text(a, &q->grid),
                               .pipe_schedule = hpc_pipe_schedule_names[q->pipe.schedule],
+                              .pipe_vocab = hpc_pipe_vocab_names[q->pipe.vocab],
                               .pipe_chunks = q->pipe.chunks,
                               .pipe_limit = q->pipe.limit,
                               .zero = q->zero,

@@ -130,11 +130,11 @@ static bool may_move(const char *name, const train_options *was, const train_opt
 static bool is_free(const char *name)
 {
     static const char *const any[] = {
-        "out",        "tokenizer",  "set",         "dry-run",       "threads",       "device",
-        "resume",     "json",       "quiet",       "hours",         "grid",          "zero",
-        "keep-depth", "trace",      "trace-steps", "no-overlap",    "overdecompose", "ahead",
-        "lora-dense", "bucket-kib", "sequence",    "plan",          "pipe-schedule", "pipe-chunks",
-        "pipe-limit", "offload",    "offload-dir", "offload-bucket"};
+        "out",        "tokenizer",  "set",         "dry-run",     "threads",       "device",
+        "resume",     "json",       "quiet",       "hours",       "grid",          "zero",
+        "keep-depth", "trace",      "trace-steps", "no-overlap",  "overdecompose", "ahead",
+        "lora-dense", "bucket-kib", "sequence",    "plan",        "pipe-schedule", "pipe-chunks",
+        "pipe-limit", "pipe-vocab", "offload",     "offload-dir", "offload-bucket"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

@@ -144,11 +144,12 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
     io->hidden = x;
     io->head = head;
     io->logit_cap = c->head == HPC_HEAD_TOKENS ? c->logit_cap : 0;
+    if (e->apart && e->parts && x >= 0) x = hpc_view(m->p, x, 2, m->p->value[x].type.extent);
     if (e->apart && !m->again) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
     if (e->apart) m->p->current = io->forward_head;
     if (e->logits)
         *out = model_capped(m, hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE));
-    else if (e->split && c->head == HPC_HEAD_TOKENS)
+    else if ((e->split || e->parts) && c->head == HPC_HEAD_TOKENS)
         *out = hpc_head_loss_of_parts(m->p, NULL, x, head, target, io->logit_cap);
     else
         *out = hpc_head_loss_capped(m->p, NULL, x, head, target, io->logit_cap);

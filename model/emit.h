@@ -69,6 +69,9 @@ typedef struct hpc_model_emission {
                        are then added in separate ops after the sum: for row, of o and down; for
                        col, of the other layers. With col, norms are computed from moments; with
                        either, the loss from parts of the vocabulary */
+    bool parts;     /* the loss from parts of the vocabulary, also without split; the hidden state
+                       is then read through a view of it where the loss alone is computed, so that
+                       a pipeline can send both */
     bool sequence;  /* sums over row are scattered to each rank's share of the tokens */
     /* Emits the program again, for other rows: reuses the parameters and segments
      * of this emission, with inputs of its own ("tokens.1"). Not for class heads.

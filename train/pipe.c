@@ -10,13 +10,14 @@ const char *const hpc_pipe_schedule_names[] = {
     [HPC_PIPE_AUTO] = "auto",       [HPC_PIPE_GPIPE] = "gpipe",
     [HPC_PIPE_1F1B] = "1f1b",       [HPC_PIPE_INTERLEAVED] = "interleaved",
     [HPC_PIPE_ARRIVAL] = "arrival", NULL};
-const char *const hpc_plan_run_names[] = {[HPC_PLAN_FORWARD] = "forward",
-                                          [HPC_PLAN_BACKWARD] = "backward",
-                                          [HPC_PLAN_NORM] = "norm",
-                                          [HPC_PLAN_REFRESH] = "refresh",
-                                          [HPC_PLAN_UPDATE] = "update",
-                                          [HPC_PLAN_GATHER] = "gather",
-                                          NULL};
+const char *const hpc_pipe_vocab_names[] = {
+    [HPC_VOCAB_ENDS] = "ends", [HPC_VOCAB_INTERLACED] = "interlaced", NULL};
+const char *const hpc_plan_run_names[] = {
+    [HPC_PLAN_FORWARD] = "forward", [HPC_PLAN_BACKWARD] = "backward",
+    [HPC_PLAN_EMBED] = "embed",     [HPC_PLAN_HEAD] = "head",
+    [HPC_PLAN_TABLE] = "table",     [HPC_PLAN_NORM] = "norm",
+    [HPC_PLAN_REFRESH] = "refresh", [HPC_PLAN_UPDATE] = "update",
+    [HPC_PLAN_GATHER] = "gather",   NULL};
 
 hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks)
 {
@@ -83,15 +84,71 @@ static void list_arrival(lister *w)
     }
 }
 
-/* Microbatches start and end in order, so those in flight are consecutive. */
+/* ---- shared tasks ---------------------------------------------------------------------------- */
+
+bool hpc_plan_task_is_alone(int run, int rank, int ranks)
+{
+    if (run == HPC_PLAN_HEAD) return rank != ranks - 1;
+    return hpc_plan_run_is_shared(run) && rank != 0;
+}
+
+static void add_if(lister *w, int run, int microbatch)
+{
+    if (microbatch >= 0 && microbatch < w->microbatches) add(w, run, 0, microbatch);
+}
+
+/* In a round each rank has one forward and one backward, neither of which waits for others of the
+ * round, and then the shared tasks. The last rank's forward, and the head, are of microbatch
+ * `round`. */
+static void add_round(lister *w, int round, bool forward, bool backward)
+{
+    int behind = w->ranks - 1 - w->rank;
+    if (backward) add_if(w, HPC_PLAN_BACKWARD, round - 1 - behind);
+    if (forward) add_if(w, HPC_PLAN_FORWARD, round + behind);
+    if (backward) add_if(w, HPC_PLAN_TABLE, round - w->ranks);
+    if (backward) add_if(w, HPC_PLAN_HEAD, round);
+    if (forward) add_if(w, HPC_PLAN_EMBED, round + w->ranks);
+}
+
+/* Tables and heads follow each other in one order in both schedules, so a tied table's gradient has
+ * the same bits. */
+static void list_interlaced(lister *w)
+{
+    int first = 1 - w->ranks, end = w->microbatches + w->ranks;
+    add(w, HPC_PLAN_EMBED, 0, 0);
+    if (w->q->schedule == HPC_PIPE_GPIPE) {
+        for (int r = first; r < w->microbatches; r++) add_round(w, r, true, false);
+        for (int r = 0; r < end; r++) add_round(w, r, false, true);
+    } else {
+        for (int r = first; r < end; r++) add_round(w, r, true, true);
+    }
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static bool is_alone(const lister *w, const hpc_plan_task *t)
+{
+    return hpc_plan_task_is_alone(t->run, w->rank, w->ranks);
+}
+
+/* Microbatches start and end in order, so those in flight are consecutive: from the first task of a
+ * microbatch to its last. */
 static int most_in_flight(const lister *w)
 {
     int now = 0, most = 0;
     for (int k = 0; k < w->out->task_n; k++) {
         const hpc_plan_task *t = &w->out->task[k];
-        if (t->chunk != 0) continue;
-        now += t->run == HPC_PLAN_FORWARD ? 1 : -1;
+        bool first = true, last = true;
+        if (is_alone(w, t)) continue;
+        for (int n = 0; n < w->out->task_n && (first || last); n++) {
+            const hpc_plan_task *o = &w->out->task[n];
+            if (o->microbatch != t->microbatch || is_alone(w, o)) continue;
+            first = first && n >= k;
+            last = last && n <= k;
+        }
+        now += first;
         if (now > most) most = now;
+        now -= last;
     }
     return most;
 }
@@ -100,11 +157,12 @@ static int most_in_flight(const lister *w)
 static void chain(lister *w)
 {
     int arrival = w->q->limit < w->microbatches ? w->q->limit : w->microbatches;
-    w->out->slots = w->q->schedule == HPC_PIPE_ARRIVAL ? arrival : most_in_flight(w);
-    hpc_assert(w->out->slots > 0);
+    int held = w->q->schedule == HPC_PIPE_ARRIVAL ? arrival : most_in_flight(w);
+    w->out->slots = held + (w->q->vocab == HPC_VOCAB_INTERLACED);
+    hpc_assert(held > 0);
     for (int k = 0; k < w->out->task_n; k++) {
         hpc_plan_task *t = &w->out->task[k];
-        t->slot = t->microbatch % w->out->slots;
+        t->slot = is_alone(w, t) ? held : t->microbatch % held;
         for (int n = 0; n < k; n++) {
             const hpc_plan_task *o = &w->out->task[n];
             if (o->slot == t->slot) t->after[0] = n;
@@ -131,6 +189,16 @@ static int check(const hpc_pipe *q, int ranks, int64_t microbatches)
                         "accumulate=%lld: interleaved runs microbatches in turns of "
                         "pipe=%d; use a multiple of it",
                         (long long)microbatches, ranks);
+    if (q->vocab == HPC_VOCAB_INTERLACED && q->schedule != HPC_PIPE_GPIPE &&
+        q->schedule != HPC_PIPE_1F1B)
+        return hpc_fail(HPC_E_ARG,
+                        "pipe-vocab=interlaced: all ranks run its tasks in one order, which gpipe "
+                        "and 1f1b have, and %s has not",
+                        hpc_pipe_schedule_names[q->schedule]);
+    if (q->vocab == HPC_VOCAB_INTERLACED && q->chunks > 1)
+        return hpc_fail(HPC_E_ARG,
+                        "pipe-vocab=interlaced: one stage on each rank, not %d (--pipe-chunks)",
+                        q->chunks);
     if (q->schedule == HPC_PIPE_1F1B && q->chunks > 1)
         return hpc_fail(HPC_E_ARG, "1f1b has one stage on each rank, not %d; use interleaved",
                         q->chunks);
@@ -146,10 +214,13 @@ int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *pipe, int ranks, int rank
     int rc = check(&q, ranks, microbatches);
     if (rc < 0) return rc;
     w.microbatches = (int)microbatches;
-    size_t n = 2 * (size_t)microbatches * (size_t)q.chunks + HPC_PLAN_RUN_N;
+    size_t chunks = (size_t)q.chunks, shared = HPC_PLAN_TABLE - HPC_PLAN_EMBED + 1;
+    size_t n = (2 * chunks + shared) * (size_t)microbatches + HPC_PLAN_RUN_N;
     out->task = hpc_alloc(n, sizeof *out->task);
     if (!out->task) return HPC_E_NOMEM;
-    if (q.schedule == HPC_PIPE_GPIPE)
+    if (q.vocab == HPC_VOCAB_INTERLACED)
+        list_interlaced(&w);
+    else if (q.schedule == HPC_PIPE_GPIPE)
         list_gpipe(&w);
     else if (q.schedule == HPC_PIPE_ARRIVAL)
         list_arrival(&w);
@@ -199,6 +270,7 @@ static double ready_at(const events *w, int rank, int k)
     double at = 0;
     for (int a = 0; a < 2; a++)
         if (t->after[a] >= 0) at = fmax(at, w->rank[rank].end[t->after[a]]);
+    if (hpc_plan_run_is_shared(t->run)) return at;
     if (from >= 0 && from <= last)
         at = fmax(at, end_of(w, from % w->ranks, t->run, from / w->ranks, t->microbatch) +
                           (from % w->ranks != rank ? w->t->message : 0));
@@ -231,9 +303,34 @@ static choice choice_of(const events *w, int rank, int k, double ready)
     return c;
 }
 
+static int first_open(const events *w, int rank)
+{
+    int k = 0;
+    while (k < w->list[rank].gradient_n && !isinf(w->rank[rank].end[k])) k++;
+    return k < w->list[rank].gradient_n ? k : -1;
+}
+
+/* When all ranks have come to shared task t, and what one of them sends has arrived. */
+static double shared_start(const events *w, const hpc_plan_task *t)
+{
+    double at = 0;
+    for (int r = 0; r < w->ranks; r++) {
+        int k = first_open(w, r);
+        const hpc_plan_task *o = k >= 0 ? &w->list[r].task[k] : NULL;
+        if (!o || o->run != t->run || o->microbatch != t->microbatch) return INFINITY;
+        at = fmax(at, fmax(ready_at(w, r, k), w->rank[r].free));
+    }
+    return at + (t->run == HPC_PLAN_EMBED ? 0 : w->t->message);
+}
+
 /* The task that the rank starts next, and when; -1: it waits for others. */
 static int next_task(const events *w, int rank, double *start)
 {
+    int open = first_open(w, rank);
+    if (open >= 0 && hpc_plan_run_is_shared(w->list[rank].task[open].run)) {
+        *start = shared_start(w, &w->list[rank].task[open]);
+        return isinf(*start) ? -1 : open;
+    }
     const hpc_plan_list *l = &w->list[rank];
     choice best = {.task = -1, .at = INFINITY};
     for (int k = 0; k < l->gradient_n; k++) {
@@ -251,12 +348,14 @@ static void run_task(events *w, hpc_plan_span *out, int rank, int k, double star
 {
     const hpc_plan_task *t = &w->list[rank].task[k];
     int stage = t->chunk * w->ranks + rank;
-    bool forward = t->run == HPC_PLAN_FORWARD;
+    bool forward = t->run == HPC_PLAN_FORWARD, shared = hpc_plan_run_is_shared(t->run);
     clock_of *c = &w->rank[rank];
-    c->end[k] = c->free = start + (forward ? w->t->forward : w->t->backward)[stage];
+    double seconds = shared ? w->t->shared[t->run - HPC_PLAN_EMBED]
+                            : (forward ? w->t->forward : w->t->backward)[stage];
+    c->end[k] = c->free = start + seconds;
     out->idle[rank] -= c->end[k] - start;
     c->done++;
-    if (t->chunk == 0) c->flight += forward ? 1 : -1;
+    if (t->chunk == 0 && !shared) c->flight += forward ? 1 : -1;
     if (c->flight > out->in_flight[rank]) out->in_flight[rank] = c->flight;
     if (c->end[k] > out->seconds) out->seconds = c->end[k];
 }
@@ -278,7 +377,9 @@ static int advance(events *w, hpc_plan_span *out, bool *more)
     if (rank < 0)
         return hpc_fail(HPC_E_STATE, "rank %d along pipe waits for ever after %d of its %d tasks",
                         open, w->rank[open].done, w->list[open].gradient_n);
-    run_task(w, out, rank, task, at);
+    bool shared = hpc_plan_run_is_shared(w->list[rank].task[task].run);
+    for (int r = shared ? 0 : rank; r < (shared ? w->ranks : rank + 1); r++)
+        run_task(w, out, r, shared ? first_open(w, r) : task, at);
     return HPC_OK;
 }
 

@@ -25,10 +25,18 @@ typedef enum hpc_pipe_schedule {
     HPC_PIPE_INTERLEAVED,
     HPC_PIPE_ARRIVAL
 } hpc_pipe_schedule;
+/* Where embedding and head are. ENDS: on the first and the last stage. INTERLACED: each rank has a
+ * part of the vocabulary of both, and all ranks compute with them for each microbatch, in tasks
+ * that are in one order on all ranks; GPIPE and 1F1B have such lists. Backwards then lag by one
+ * round for each stage, so that no round waits for a chain of stages: 1F1B has up to
+ * 2 (ranks - k) microbatches in flight on rank k. */
+typedef enum hpc_pipe_vocab { HPC_VOCAB_ENDS, HPC_VOCAB_INTERLACED } hpc_pipe_vocab;
 typedef struct hpc_train_plan hpc_train_plan;       /* train/plan.h */
 extern const char *const hpc_pipe_schedule_names[]; /* "auto", ... by kind, NULL-terminated */
+extern const char *const hpc_pipe_vocab_names[];    /* "ends", "interlaced"; NULL-terminated */
 typedef struct hpc_pipe {
     int schedule;          /* hpc_pipe_schedule */
+    int vocab;             /* hpc_pipe_vocab */
     int chunks;            /* stages of a rank; 0: 1, or 2 with INTERLEAVED */
     int limit;             /* microbatches in flight with ARRIVAL; 0: the number of ranks */
     int first[HPC_STAGES]; /* first block of each stage; [stages - 1] is 0: balanced by cost */

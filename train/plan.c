@@ -43,11 +43,13 @@ out:
 static int check_row_and_col(const hpc_parallel *q, const hpc_model_config *c)
 {
     int row = extent_of(&q->grid, HPC_AXIS_ROW), col = extent_of(&q->grid, HPC_AXIS_COL);
+    int pipe = plan_is_interlaced(q) ? extent_of(&q->grid, HPC_AXIS_PIPE) : 1;
     int rc = HPC_OK;
     TRY(check_divides("heads", c->heads, "row must", row));
     TRY(check_divides("ffn", c->ffn, "row must", row));
     TRY(check_divides("hidden", c->hidden, "col must", col));
-    TRY(check_divides("vocab", c->vocab, "row and col must", row * col));
+    TRY(check_divides("vocab", c->vocab, pipe > 1 ? "row, col and pipe must" : "row and col must",
+                      (int64_t)row * col * pipe));
     if (c->adapter.rank > 0 && row * col > 1)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s=%d: adapters can only be trained along data and depth",
                      row > 1 ? "row" : "col", row > 1 ? row : col));
@@ -74,6 +76,8 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
     int ranks = extent_of(&q->grid, HPC_AXIS_PIPE);
     hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, ranks);
     int64_t stages = (int64_t)ranks * pipe.chunks;
+    if (ranks == 1 && pipe.vocab == HPC_VOCAB_INTERLACED)
+        return hpc_fail(HPC_E_ARG, "pipe-vocab=interlaced: the grid has no ranks along pipe");
     if (ranks == 1) return HPC_OK;
     if (stages > c->layers || stages > HPC_STAGES)
         return hpc_fail(HPC_E_SHAPE,
@@ -87,6 +91,11 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
                         "the last stage read",
                         ranks);
     return HPC_OK;
+}
+
+bool plan_is_interlaced(const hpc_parallel *q)
+{
+    return q->pipe.vocab == HPC_VOCAB_INTERLACED && extent_of(&q->grid, HPC_AXIS_PIPE) > 1;
 }
 
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
@@ -156,9 +165,9 @@ static int data_dimension(const hpc_value_info *v, const hpc_parallel *q, int64_
     return cols > 0 && cols % data == 0 ? 1 : -1;
 }
 
-/* Row and col split dimensions by the tensor table; expert splits batches of matrices; depth splits
- * matrices, which are large enough to gather; data splits everything that it divides. In the first
- * extent row is outermost. */
+/* Row and col split dimensions by the tensor table; pipe may split the vocabulary; expert splits
+ * batches of matrices; depth splits matrices, which are large enough to gather; data splits
+ * everything that it divides. In the first extent row is outermost. */
 static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t,
                            bool repeated)
 {
@@ -168,6 +177,8 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
     left = plan_axis(v, q, HPC_AXIS_ROW, row < 0 ? -1 : row + batch, left);
     left = plan_axis(v, q, HPC_AXIS_COL, t->col < 0 ? -1 : t->col + batch, left);
     left = plan_axis(v, q, HPC_AXIS_EXPERT, batch ? 0 : -1, left);
+    bool words = t->adapter == 0 && (t->part == HPC_PART_EMBED || t->part == HPC_PART_HEAD);
+    left = plan_axis(v, q, HPC_AXIS_PIPE, words && plan_is_interlaced(q) ? 0 : -1, left);
     if (depth > 1 && v->type.rank > 1 && left % depth == 0) {
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
@@ -232,7 +243,7 @@ static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_
 void plan_tied(hpc_program *p, const hpc_parallel *q, hpc_value table)
 {
     hpc_value g = table >= 0 && p->value[table].trainable ? p->value[table].grad : HPC_NONE;
-    if (g < 0 || extent_of(&q->grid, HPC_AXIS_PIPE) == 1) return;
+    if (g < 0 || extent_of(&q->grid, HPC_AXIS_PIPE) == 1 || plan_is_interlaced(q)) return;
     p->value[g].type.layout[HPC_AXIS_PIPE] = HPC_PARTIAL;
     p->value[g].settled[HPC_AXIS_PIPE] = HPC_REPLICATED;
 }
@@ -283,9 +294,9 @@ out:
 }
 
 int hpc_step_shard_whole(hpc_step *io, hpc_program *p, const hpc_parallel *q,
-                         const int coord[HPC_AXIS_N])
+                         const int coord[HPC_AXIS_N], bool cut)
 {
-    hpc_shard_options o = {.gather = -1};
+    hpc_shard_options o = {.gather = -1, .staged = cut ? 1u << HPC_AXIS_PIPE : 0};
     bool data = q->zero == 1 || q->zero == 2;
     if (data) o.keep |= 1u << HPC_AXIS_DATA;
     if (q->keep_depth && q->zero < 3) o.keep |= 1u << HPC_AXIS_DEPTH;
@@ -323,11 +334,10 @@ int hpc_step_cut(hpc_step *io, hpc_program *p, int stage, int moved[HPC_STEP_SEG
 
 int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const int coord[HPC_AXIS_N])
 {
-    int at[HPC_AXIS_N], moved[HPC_STEP_SEGMENTS], rc;
-    memcpy(at, coord, sizeof at);
-    if (io->stage.chunks > 0) at[HPC_AXIS_PIPE] = 0;
-    TRY(hpc_step_shard_whole(io, p, q, at));
-    if (io->stage.chunks > 0) TRY(hpc_step_cut(io, p, coord[HPC_AXIS_PIPE], moved));
+    bool cut = io->stage.chunks > 0;
+    int moved[HPC_STEP_SEGMENTS], rc;
+    TRY(hpc_step_shard_whole(io, p, q, coord, cut));
+    if (cut) TRY(hpc_step_cut(io, p, coord[HPC_AXIS_PIPE], moved));
     if (q->overlap) TRY(overlap(io, p, q));
 out:
     return rc;

@@ -16,13 +16,24 @@ extern "C" {
 typedef enum hpc_plan_run {
     HPC_PLAN_FORWARD,
     HPC_PLAN_BACKWARD,
-    HPC_PLAN_NORM,
+    HPC_PLAN_EMBED, /* shared tasks of all ranks along pipe, with HPC_VOCAB_INTERLACED */
+    HPC_PLAN_HEAD,
+    HPC_PLAN_TABLE,
+    HPC_PLAN_NORM,    /* here and after: once in a step */
     HPC_PLAN_REFRESH, /* only in steps with a refresh */
     HPC_PLAN_UPDATE,
     HPC_PLAN_GATHER,
     HPC_PLAN_RUN_N
 } hpc_plan_run;
 extern const char *const hpc_plan_run_names[]; /* by hpc_plan_run, NULL-terminated */
+static inline bool hpc_plan_run_is_gradient(int run)
+{
+    return run < HPC_PLAN_NORM;
+}
+static inline bool hpc_plan_run_is_shared(int run)
+{
+    return run >= HPC_PLAN_EMBED && run <= HPC_PLAN_TABLE;
+}
 typedef struct hpc_plan_task {
     int run;              /* hpc_plan_run: the segment, with: */
     int chunk;            /* FORWARD, BACKWARD: stage of the rank, from 0 */
@@ -40,6 +51,10 @@ typedef struct hpc_plan_list { /* of the ranks at one coordinate of the pipe axi
  * that does not fit the number of microbatches. */
 int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *pipe, int ranks, int rank,
                    int64_t microbatches);
+/* A shared task of a rank that has no memory of the microbatch then, and needs none: only the first
+ * rank reads the embedding and gives it a gradient, and only the last one reads the head's. Alone
+ * tasks have a slot of their own. */
+bool hpc_plan_task_is_alone(int run, int rank, int ranks);
 /* The schedule and numbers that q's defaults stand for. */
 hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks);
 
@@ -47,7 +62,7 @@ hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks);
 int64_t hpc_step_times(const hpc_step *io, int segment, int64_t microbatches);
 
 /* ---- the plan -------------------------------------------------------------------------- */
-enum { HPC_PLAN_VERSION = 1 };
+enum { HPC_PLAN_VERSION = 2 /* 1: without shared tasks */ };
 typedef struct hpc_plan_layout {
     const char *name; /* of a parameter */
     int8_t layout[HPC_AXIS_N];
@@ -97,7 +112,8 @@ int hpc_step_offload(hpc_offload_options *o, const hpc_step *io, hpc_program *p)
 /* ---- time ------------------------------------------------------------------------------ */
 /* Makespan of the gradient tasks of all ranks along pipe, by discrete events. IN_ORDER runs the
  * lists unchanged; PREFERRED whichever task can start, smallest rank first; FIFO whichever could
- * start first. A message that arrives in the instant in which a rank chooses is seen the next
+ * start first. A shared task starts when all ranks have come to it, in order only. A message that
+ * arrives in the instant in which a rank chooses is seen the next
  * time. */
 typedef enum hpc_plan_policy {
     HPC_PLAN_IN_ORDER,
@@ -108,6 +124,7 @@ typedef struct hpc_plan_times {
     const double *forward, *backward; /* [stages]: seconds of a microbatch */
     double message;                   /* seconds between the end of a task and the start of the
                                          task of another rank that reads its result */
+    double shared[HPC_PLAN_TABLE - HPC_PLAN_EMBED + 1]; /* of shared tasks, in their order */
 } hpc_plan_times;
 typedef struct hpc_plan_span {
     double seconds;

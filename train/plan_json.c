@@ -30,7 +30,7 @@ static void put_task(hpc_json_out *w, const hpc_plan_task *t)
 {
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "run", hpc_plan_run_names[t->run]);
-    if (t->run <= HPC_PLAN_BACKWARD) {
+    if (hpc_plan_run_is_gradient(t->run)) {
         hpc_json_put_int(w, "chunk", t->chunk);
         hpc_json_put_int(w, "microbatch", t->microbatch);
         hpc_json_put_int(w, "slot", t->slot);
@@ -81,6 +81,7 @@ static void put_pipe(hpc_json_out *w, const hpc_train_plan *plan)
     hpc_json_put_text(w, "schedule", hpc_pipe_schedule_names[p->schedule]);
     hpc_json_put_int(w, "chunks", p->chunks);
     hpc_json_put_int(w, "limit", p->limit);
+    if (p->vocab != HPC_VOCAB_ENDS) hpc_json_put_text(w, "vocab", hpc_pipe_vocab_names[p->vocab]);
     hpc_json_open(w, "first", '[');
     for (int k = 0; k < plan->list_n * p->chunks; k++) hpc_json_put_int(w, NULL, p->first[k]);
     hpc_json_close(w, ']');
@@ -92,7 +93,8 @@ void hpc_plan_put(hpc_json_out *w, const char *key, const hpc_train_plan *plan)
     hpc_train_plan copy = *plan;
     hpc_json_open(w, key, '{');
     hpc_json_put_text(w, "format", "hpccoder-plan");
-    hpc_json_put_int(w, "version", HPC_PLAN_VERSION);
+    bool shared = plan->parallel.pipe.vocab == HPC_VOCAB_INTERLACED;
+    hpc_json_put_int(w, "version", shared ? HPC_PLAN_VERSION : 1); /* older programs read 1 */
     hpc_json_open(w, "model", '{');
     for (int k = 0; k < PLAN_SIZES; k++)
         hpc_json_put_int(w, plan_size_name(k), *plan_size(&copy, k));
@@ -193,6 +195,7 @@ static int get_pipe(hpc_pipe *p, const hpc_json *o, int ranks)
     TRY(get_name(&p->schedule, o, "schedule", hpc_pipe_schedule_names));
     TRY(get_int(&p->chunks, o, "chunks", 1, HPC_STAGES));
     TRY(get_int(&p->limit, o, "limit", 1, 1 << 16));
+    if (hpc_json_get(o, "vocab")) TRY(get_name(&p->vocab, o, "vocab", hpc_pipe_vocab_names));
     if (hpc_json_n(first) != (int64_t)ranks * p->chunks || hpc_json_n(first) > HPC_STAGES)
         TRY(hpc_fail(HPC_E_FORMAT, "first has %lld stages; expected %d ranks of %d",
                      (long long)hpc_json_n(first), ranks, p->chunks));
@@ -235,7 +238,7 @@ static int get_task(hpc_plan_list *l, const hpc_train_plan *plan, const hpc_json
     int rc;
     *t = (hpc_plan_task){.after = {-1, -1}};
     TRY(get_name(&t->run, o, "run", hpc_plan_run_names));
-    if (t->run <= HPC_PLAN_BACKWARD) {
+    if (hpc_plan_run_is_gradient(t->run)) {
         TRY(get_int(&t->chunk, o, "chunk", 0, plan->parallel.pipe.chunks - 1));
         TRY(get_int(&t->microbatch, o, "microbatch", 0, plan->microbatches - 1));
         TRY(get_int(&t->slot, o, "slot", 0, l->slots - 1));
@@ -264,7 +267,7 @@ static int get_list(hpc_plan_list *l, const hpc_train_plan *plan, const hpc_json
     if (!l->task) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < hpc_json_n(tasks); k++) {
         TRY(get_task(l, plan, hpc_json_at(tasks, k)));
-        if (l->task[k].run <= HPC_PLAN_BACKWARD && l->gradient_n++ != k)
+        if (hpc_plan_run_is_gradient(l->task[k].run) && l->gradient_n++ != k)
             TRY(hpc_fail(HPC_E_FORMAT, "task %lld: gradients come first", (long long)k));
     }
 out:

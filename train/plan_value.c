@@ -71,43 +71,72 @@ void hpc_plan_free(hpc_train_plan *plan)
 
 /* ---- checks of tasks ------------------------------------------------------------------------- */
 
-typedef struct place {
-    int forward, backward; /* positions in the list; -1 */
+typedef struct place {      /* of a microbatch and a chunk: positions in the list; -1 */
+    int run[HPC_PLAN_NORM]; /* by hpc_plan_run; shared ones of chunk 0 */
+    int first, last;        /* of tasks that are not alone; of chunk 0: in all chunks */
 } place;
 
-static int find_places(place *at, const hpc_train_plan *plan, const hpc_plan_list *l)
+typedef struct checker {
+    const hpc_train_plan *plan;
+    const hpc_plan_list *l;
+    int rank;
+    place *at; /* [microbatches * chunks] */
+} checker;
+
+static bool is_interlaced(const hpc_train_plan *plan)
 {
-    int chunks = plan->parallel.pipe.chunks;
-    for (int64_t k = 0; k < plan->microbatches * chunks; k++) at[k] = (place){-1, -1};
+    return plan->parallel.pipe.vocab == HPC_VOCAB_INTERLACED;
+}
+
+static bool is_alone(const checker *c, const hpc_plan_task *t)
+{
+    return hpc_plan_task_is_alone(t->run, c->rank, c->plan->list_n);
+}
+
+static int find_places(const checker *c)
+{
+    const hpc_plan_list *l = c->l;
+    int chunks = c->plan->parallel.pipe.chunks;
+    for (int64_t k = 0; k < c->plan->microbatches * chunks; k++) {
+        c->at[k].first = c->at[k].last = -1;
+        for (int r = 0; r < HPC_PLAN_NORM; r++) c->at[k].run[r] = -1;
+    }
     for (int k = 0; k < l->gradient_n; k++) {
         const hpc_plan_task *t = &l->task[k];
-        place *p = &at[t->microbatch * chunks + t->chunk];
-        int *of = t->run == HPC_PLAN_FORWARD ? &p->forward : &p->backward;
+        place *all = &c->at[t->microbatch * chunks];
+        int *of = &all[hpc_plan_run_is_shared(t->run) ? 0 : t->chunk].run[t->run];
         if (*of >= 0)
             return hpc_fail(HPC_E_STATE, "tasks %d and %d both run the %s of microbatch %d", *of, k,
                             hpc_plan_run_names[t->run], t->microbatch);
+        if (hpc_plan_run_is_shared(t->run) && !is_interlaced(c->plan))
+            return hpc_fail(HPC_E_STATE, "task %d runs %s, and pipe-vocab is ends", k,
+                            hpc_plan_run_names[t->run]);
         *of = k;
+        if (is_alone(c, t)) continue;
+        if (all->first < 0) all->first = k;
+        all->last = k;
     }
     return HPC_OK;
 }
 
-/* A microbatch keeps its slot, and no other is in it between its first forward and last backward.
- */
-static int check_slots(const hpc_train_plan *plan, const hpc_plan_list *l, const place *at)
+/* A microbatch keeps its slot, and no other is in it between its first and last task. */
+static int check_slots(const checker *c)
 {
-    int chunks = plan->parallel.pipe.chunks;
+    const hpc_plan_list *l = c->l;
+    int chunks = c->plan->parallel.pipe.chunks;
     for (int k = 0; k < l->gradient_n; k++) {
         const hpc_plan_task *t = &l->task[k];
-        const place *own = &at[t->microbatch * chunks];
+        const place *own = &c->at[t->microbatch * chunks];
+        if (is_alone(c, t)) continue;
         for (int n = 0; n < l->gradient_n; n++) {
             const hpc_plan_task *o = &l->task[n];
-            bool same = o->microbatch == t->microbatch;
+            bool same = o->microbatch == t->microbatch && !is_alone(c, o);
             if (same && o->slot != t->slot)
                 return hpc_fail(HPC_E_STATE,
                                 "task %d runs in slot %d, and task %d of the same "
                                 "microbatch in slot %d",
                                 k, t->slot, n, o->slot);
-            if (!same && o->slot == t->slot && n > own->forward && n < own->backward)
+            if (!same && o->slot == t->slot && n > own->first && n < own->last)
                 return hpc_fail(HPC_E_STATE, "task %d uses slot %d, which holds microbatch %d", n,
                                 o->slot, t->microbatch);
         }
@@ -115,39 +144,66 @@ static int check_slots(const hpc_train_plan *plan, const hpc_plan_list *l, const
     return HPC_OK;
 }
 
-/* Bits depend on the order of additions to gradients: that of microbatches. */
-static int check_order(const hpc_train_plan *plan, const place *at)
+/* Runs of a microbatch on one rank of which the second reads the first's results. */
+static int check_pairs(const checker *c, const place *p)
 {
-    int chunks = plan->parallel.pipe.chunks;
-    for (int64_t m = 0; m < plan->microbatches; m++)
-        for (int c = 0; c < chunks; c++) {
-            const place *p = &at[m * chunks + c];
-            if (p->forward < 0 || p->backward < 0)
-                return hpc_fail(HPC_E_STATE, "no task runs the %s of microbatch %lld, chunk %d",
-                                hpc_plan_run_names[p->forward >= 0], (long long)m, c);
-            if (p->backward < p->forward)
-                return hpc_fail(HPC_E_STATE, "task %d runs a backward before its forward, task %d",
-                                p->backward, p->forward);
-            if (m > 0 && p->backward < p[-chunks].backward)
-                return hpc_fail(HPC_E_STATE,
-                                "task %d runs a backward before that of the "
-                                "microbatch before, task %d",
-                                p->backward, p[-chunks].backward);
-        }
+    int last = c->plan->list_n - 1;
+    const struct {
+        int first, then;
+        bool here;
+    } pair[] = {{HPC_PLAN_FORWARD, HPC_PLAN_BACKWARD, true},
+                {HPC_PLAN_EMBED, HPC_PLAN_FORWARD, c->rank == 0},
+                {HPC_PLAN_BACKWARD, HPC_PLAN_TABLE, c->rank == 0},
+                {HPC_PLAN_FORWARD, HPC_PLAN_HEAD, c->rank == last},
+                {HPC_PLAN_HEAD, HPC_PLAN_BACKWARD, c->rank == last}};
+    for (size_t k = 0; k < (is_interlaced(c->plan) ? sizeof pair / sizeof *pair : 1); k++)
+        if (pair[k].here && p->run[pair[k].then] < p->run[pair[k].first])
+            return hpc_fail(HPC_E_STATE, "task %d runs a %s before its %s, task %d",
+                            p->run[pair[k].then], hpc_plan_run_names[pair[k].then],
+                            hpc_plan_run_names[pair[k].first], p->run[pair[k].first]);
     return HPC_OK;
 }
 
-static int check_list(const hpc_train_plan *plan, const hpc_plan_list *l)
+/* Bits depend on the order of additions to gradients: that of microbatches. */
+static int check_order_of(const checker *c, int64_t m, int chunk)
+{
+    int chunks = c->plan->parallel.pipe.chunks;
+    const place *p = &c->at[m * chunks + chunk];
+    int runs = is_interlaced(c->plan) && chunk == 0 ? HPC_PLAN_NORM : HPC_PLAN_BACKWARD + 1;
+    for (int r = 0; r < runs; r++) {
+        bool adds = r == HPC_PLAN_BACKWARD || r == HPC_PLAN_HEAD || r == HPC_PLAN_TABLE;
+        if (p->run[r] < 0)
+            return hpc_fail(HPC_E_STATE, "no task runs the %s of microbatch %lld, chunk %d",
+                            hpc_plan_run_names[r], (long long)m, chunk);
+        if (adds && m > 0 && p->run[r] < p[-chunks].run[r])
+            return hpc_fail(HPC_E_STATE,
+                            "task %d runs a %s before that of the microbatch before, task %d",
+                            p->run[r], hpc_plan_run_names[r], p[-chunks].run[r]);
+    }
+    return check_pairs(c, p);
+}
+
+static int check_order(const checker *c)
+{
+    int rc = HPC_OK;
+    for (int64_t m = 0; m < c->plan->microbatches; m++)
+        for (int k = 0; k < c->plan->parallel.pipe.chunks; k++) TRY(check_order_of(c, m, k));
+out:
+    return rc;
+}
+
+static int check_list(const hpc_train_plan *plan, int rank)
 {
     size_t n = (size_t)plan->microbatches * (size_t)plan->parallel.pipe.chunks;
-    place *at = hpc_alloc(n + 1, sizeof *at);
+    checker c = {.plan = plan, .l = &plan->list[rank], .rank = rank};
     int rc;
-    if (!at) return HPC_E_NOMEM;
-    TRY(find_places(at, plan, l));
-    TRY(check_order(plan, at));
-    TRY(check_slots(plan, l, at));
+    c.at = hpc_alloc(n + 1, sizeof *c.at);
+    if (!c.at) return HPC_E_NOMEM;
+    TRY(find_places(&c));
+    TRY(check_order(&c));
+    TRY(check_slots(&c));
 out:
-    hpc_free(at);
+    hpc_free(c.at);
     return rc;
 }
 
@@ -158,13 +214,14 @@ int hpc_plan_check_tasks(const hpc_train_plan *plan)
     hpc_plan_span span;
     for (int k = 0; k < HPC_STAGES; k++) one[k] = 1;
     for (int r = 0; r < plan->list_n; r++) {
-        rc = check_list(plan, &plan->list[r]);
+        rc = check_list(plan, r);
         if (rc < 0) return hpc_error_where("rank %d along pipe", r);
     }
     hpc_plan_policy policy =
         plan->parallel.pipe.schedule == HPC_PIPE_ARRIVAL ? HPC_PLAN_PREFERRED : HPC_PLAN_IN_ORDER;
-    TRY(hpc_plan_simulate_tasks(&span, plan->list, plan->list_n, chunks, policy,
-                                &(hpc_plan_times){.forward = one, .backward = one}));
+    TRY(hpc_plan_simulate_tasks(
+        &span, plan->list, plan->list_n, chunks, policy,
+        &(hpc_plan_times){.forward = one, .backward = one, .shared = {1, 1, 1}}));
 out:
     return rc;
 }

@@ -11,14 +11,14 @@
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-/* Stages are cut from one program, which is that of the first rank along pipe. */
-static int ranks_of(int *rank, int most, const hpc_parallel *q, bool cut)
+/* first: ranks along pipe have one program, from which stages are cut. */
+static int ranks_of(int *rank, int most, const hpc_parallel *q, bool first)
 {
     int all = hpc_prove_ranks(rank, most, &q->grid), n = 0;
     for (int r = 0; r < all; r++) {
         int coord[HPC_AXIS_N];
         hpc_grid_coords(coord, &q->grid, rank[r]);
-        if (!cut || coord[HPC_AXIS_PIPE] == 0) rank[n++] = rank[r];
+        if (!first || coord[HPC_AXIS_PIPE] == 0) rank[n++] = rank[r];
     }
     return n;
 }
@@ -32,14 +32,15 @@ int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hp
     if (!out->serial) return HPC_E_NOMEM;
     const bool cut = io->stage.chunks > 0;
     if (q->overlap && !cut) TRY(plan_splice(&one, out->serial));
-    out->n = ranks_of(out->rank, most ? most : HPC_STEP_RANKS, q, cut);
+    out->n = ranks_of(out->rank, most ? most : HPC_STEP_RANKS, q, cut && !io->stage.interlaced);
     for (int r = 0; r < out->n; r++) {
         int coord[HPC_AXIS_N];
         hpc_grid_coords(coord, &q->grid, out->rank[r]);
         out->io = *io;
         out->program[r] = hpc_program_copy(serial);
         if (!out->program[r]) TRY(HPC_E_NOMEM);
-        TRY((cut ? hpc_step_shard_whole : hpc_step_shard)(&out->io, out->program[r], q, coord));
+        TRY(cut ? hpc_step_shard_whole(&out->io, out->program[r], q, coord, false)
+                : hpc_step_shard(&out->io, out->program[r], q, coord));
     }
 out:
     if (rc < 0) hpc_step_ranks_release(out);
@@ -73,17 +74,44 @@ hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r)
                        .n = r->n};
 }
 
-/* The stages of the first rank's program; the caller frees each of the `n` that exist. */
-static int cut_stages(hpc_program **out, int *n, int moved[HPC_STEP_SEGMENTS],
-                      const hpc_step_ranks *r)
+/* The stages in one place of the grid. */
+typedef struct stages {
+    hpc_program *whole[HPC_STAGES], *program[HPC_STAGES]; /* before and after the cut */
+    bool own;                                             /* of `whole` */
+    int moved[HPC_STEP_SEGMENTS], n;
+} stages;
+
+static void free_stages(stages *s)
+{
+    for (int k = 0; k < s->n; k++) {
+        hpc_program_free(s->program[k]);
+        if (s->own) hpc_program_free(s->whole[k]);
+    }
+}
+
+/* Stages are cut from the first rank's program, or with parts of the vocabulary from their own. */
+static int whole_of(hpc_program **out, const hpc_step_ranks *r, int stage)
+{
+    hpc_step io = r->io;
+    int coord[HPC_AXIS_N] = {[HPC_AXIS_PIPE] = stage};
+    *out = r->program[0];
+    if (!io.stage.interlaced) return HPC_OK;
+    *out = hpc_program_copy(r->serial);
+    return *out ? hpc_step_shard_whole(&io, *out, r->q, coord, true) : HPC_E_NOMEM;
+}
+
+/* The caller frees them, also after a failure. */
+static int cut_stages(stages *s, const hpc_step_ranks *r)
 {
     int rc = HPC_OK;
+    *s = (stages){.own = r->io.stage.interlaced};
     for (int k = 0; k < r->io.stage.ranks; k++) {
         hpc_step io = r->io;
-        out[k] = hpc_program_copy(r->program[0]);
-        if (!out[k]) return HPC_E_NOMEM;
-        *n = k + 1;
-        TRY(hpc_step_cut(&io, out[k], k, moved));
+        s->n = k + 1;
+        TRY(whole_of(&s->whole[k], r, k));
+        s->program[k] = hpc_program_copy(s->whole[k]);
+        if (!s->program[k]) return HPC_E_NOMEM;
+        TRY(hpc_step_cut(&io, s->program[k], k, s->moved));
     }
 out:
     return rc;
@@ -91,20 +119,25 @@ out:
 
 int hpc_step_prove_stages(hpc_proof *out, const hpc_step_ranks *r)
 {
-    hpc_program *stage[HPC_STAGES];
-    int moved[HPC_STEP_SEGMENTS], n = 0, rc;
+    stages *s;
+    int rc;
     *out = (hpc_proof){0};
     if (r->io.stage.chunks == 0) return HPC_OK;
-    TRY(cut_stages(stage, &n, moved, r));
-    TRY(hpc_prove_stages_of(out, &(hpc_prove_stages){.whole = r->program[0],
-                                                     .program = (const hpc_program *const *)stage,
-                                                     .ranks = n,
-                                                     .chunks = r->io.stage.chunks,
-                                                     .forward = r->io.model.forward,
-                                                     .backward = r->io.backward,
-                                                     .moved = moved}));
+    s = hpc_alloc(1, sizeof *s);
+    if (!s) return HPC_E_NOMEM;
+    TRY(cut_stages(s, r));
+    TRY(hpc_prove_stages_of(out,
+                            &(hpc_prove_stages){.whole = (const hpc_program *const *)s->whole,
+                                                .program = (const hpc_program *const *)s->program,
+                                                .ranks = s->n,
+                                                .chunks = r->io.stage.chunks,
+                                                .interlaced = r->io.stage.interlaced,
+                                                .forward = r->io.model.forward,
+                                                .backward = r->io.backward,
+                                                .moved = s->moved}));
 out:
-    for (int k = 0; k < n; k++) hpc_program_free(stage[k]);
+    free_stages(s);
+    hpc_free(s);
     return rc;
 }
 
@@ -227,25 +260,27 @@ static bool alike(const hpc_program *p, const hpc_program *q)
 static int most_of_stages(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
                           const hpc_model_config *c, hpc_device *device)
 {
-    hpc_program *stage[HPC_STAGES];
-    int moved[HPC_STEP_SEGMENTS], n = 0, rc, coord[HPC_AXIS_N] = {0};
+    int rc, coord[HPC_AXIS_N] = {0};
     int64_t microbatches = r->microbatches ? r->microbatches : r->io.stage.ranks;
-    TRY(cut_stages(stage, &n, moved, r));
+    stages *s = hpc_alloc(1, sizeof *s);
+    if (!s) return HPC_E_NOMEM;
+    TRY(cut_stages(s, r));
     hpc_step io = r->io;
-    io.update = moved[r->io.update];
-    for (int k = 0; k < n; k++) {
+    io.update = s->moved[r->io.update];
+    for (int k = 0; k < s->n; k++) {
         hpc_step_memory m;
         hpc_plan_list l;
-        TRY(hpc_plan_tasks(&l, &r->q->pipe, n, k, microbatches));
+        TRY(hpc_plan_tasks(&l, &r->q->pipe, s->n, k, microbatches));
         hpc_free(l.task);
-        TRY(measure(&m, stage[k], &io, r, c, device, l.slots));
+        TRY(measure(&m, s->program[k], &io, r, c, device, l.slots));
         if (k > 0 && m.all <= out->all) continue;
         *out = m;
         coord[HPC_AXIS_PIPE] = k;
         *rank = hpc_grid_rank(&r->q->grid, coord);
     }
 out:
-    for (int k = 0; k < n; k++) hpc_program_free(stage[k]);
+    free_stages(s);
+    hpc_free(s);
     return rc;
 }
 

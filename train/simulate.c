@@ -234,11 +234,11 @@ out:
     return rc;
 }
 
-/* The host's sum of losses and of what experts count, from each rank that has rows of its own. */
+/* The host's sum of losses and of what experts count, from each rank with its own rows or stage. */
 static void add_loss(clocks *w, const hpc_step *io)
 {
     int n = io->model.active >= 0 ? 3 : 1;
-    hpc_axes axes = HPC_ROW_AXES;
+    hpc_axes axes = HPC_ROW_AXES | 1u << HPC_AXIS_PIPE;
     const hpc_simulated_link *l = &w->link[axes];
     if (l->size == 1) return;
     double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, n * sizeof(double));
@@ -279,23 +279,37 @@ out:
     return rc;
 }
 
-/* The stages' programs in one place of the grid: the longest times between the tasks' barriers. */
-static int add_stage(hpc_simulation *out, double *forward, double *backward, const hpc_step *io,
-                     const hpc_simulation *one)
+typedef struct stage_times {
+    double forward[HPC_STAGES], backward[HPC_STAGES];
+    hpc_plan_times of; /* the same, and of shared tasks */
+} stage_times;
+
+/* All ranks wait for the slowest in a shared segment. */
+static void add_shared(stage_times *t, const hpc_stage_options *o, const hpc_simulation *one)
 {
-    int chunks = io->stage.chunks, ranks = io->stage.ranks;
+    const int shared[] = {hpc_stage_embed(o), hpc_stage_head(o), hpc_stage_table(o)};
+    for (int k = 0; k < 3 && o->interlaced; k++)
+        t->of.shared[k] = fmax(t->of.shared[k], one->segment_s[shared[k]]);
+}
+
+/* The stages' programs in one place of the grid: the longest times between the tasks' barriers. */
+static void add_stage(hpc_simulation *out, stage_times *t, const hpc_step *io,
+                      const hpc_simulation *one)
+{
+    int chunks = io->stage.chunks, ranks = io->stage.ranks, shared = io->stage.interlaced;
     double rest = one->step_s;
+    add_shared(t, &io->stage, one);
     for (int c = 0; c < chunks; c++) {
         int stage = c * ranks + io->stage.rank;
-        forward[stage] = one->segment_s[hpc_stage_forward(&io->stage, c)];
-        backward[stage] = one->segment_s[hpc_stage_backward(&io->stage, c)];
+        t->forward[stage] = one->segment_s[hpc_stage_forward(&io->stage, c)];
+        t->backward[stage] = one->segment_s[hpc_stage_backward(&io->stage, c)];
     }
     for (int k = 0; k < HPC_SIMULATED_SEGMENTS; k++)
-        if (k >= io->model.forward && k <= io->backward) rest -= one->segment_s[k] * one->times[k];
+        if (k >= io->model.forward - shared && k <= io->backward + shared)
+            rest -= one->segment_s[k] * one->times[k];
     out->rest_s = fmax(out->rest_s, rest);
     out->refresh_s = fmax(out->refresh_s, one->refresh_s);
     out->message_s = fmax(out->message_s, one->message_s);
-    return HPC_OK;
 }
 
 static void keep_busiest(hpc_simulation *out, const hpc_simulation *one)
@@ -312,7 +326,7 @@ int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_pro
                         const hpc_step *io, const hpc_parallel *q, int64_t accumulate,
                         int64_t offload)
 {
-    double forward[HPC_STAGES], backward[HPC_STAGES];
+    stage_times t = {.of = {.message = 0}};
     hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, io->stage.ranks);
     hpc_plan_list list[HPC_STAGES] = {{0}};
     hpc_plan_span span;
@@ -328,7 +342,7 @@ int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_pro
         if (rc >= 0 && offload > 0)
             rc = hpc_step_offload(&(hpc_offload_options){.bucket = offload}, &own, p);
         if (rc >= 0) rc = hpc_simulate(&one, m, p, &own, &q->grid, coord, accumulate);
-        if (rc >= 0) rc = add_stage(out, forward, backward, &own, &one);
+        if (rc >= 0) add_stage(out, &t, &own, &one);
         hpc_program_free(p);
         TRY(rc);
         keep_busiest(out, &one);
@@ -336,9 +350,8 @@ int hpc_simulate_stages(hpc_simulation *out, const hpc_machine *m, const hpc_pro
     }
     hpc_plan_policy policy =
         pipe.schedule == HPC_PIPE_ARRIVAL ? HPC_PLAN_PREFERRED : HPC_PLAN_IN_ORDER;
-    TRY(hpc_plan_simulate_tasks(
-        &span, list, ranks, pipe.chunks, policy,
-        &(hpc_plan_times){.forward = forward, .backward = backward, .message = out->message_s}));
+    t.of.forward = t.forward, t.of.backward = t.backward, t.of.message = out->message_s;
+    TRY(hpc_plan_simulate_tasks(&span, list, ranks, pipe.chunks, policy, &t.of));
     out->step_s = span.seconds + out->rest_s;
     for (int r = 0; r < ranks; r++) out->bubble_s = fmax(out->bubble_s, span.idle[r]);
 out:

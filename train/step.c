@@ -185,6 +185,11 @@ static bool is_sequence(const hpc_step_options *s)
     return s->parallel && s->parallel->sequence;
 }
 
+static bool is_interlaced(const hpc_step_options *s)
+{
+    return s->parallel && plan_is_interlaced(s->parallel);
+}
+
 /* Values of the forward segment and their gradients, at which the differentiation starts. */
 typedef struct seeds {
     hpc_value of[6], grad[6]; /* of each half: the hidden state, the head, auxiliary losses */
@@ -205,7 +210,8 @@ static hpc_value emit_loss(seeds *out, hpc_program *p, const hpc_model_io *m, hp
     const hpc_axes split = split_of(s);
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     hpc_value dhidden = HPC_NONE, dhead = HPC_NONE;
-    bool parts = split && m->classes < 0, rows = m->token_rows >= 0 && m->classes < 0;
+    bool parts = (split || is_interlaced(s)) && m->classes < 0,
+         rows = m->token_rows >= 0 && m->classes < 0;
     bool alone =
         s->adama && m->head >= 0 && p->value[m->head].trainable && (m->head != m->table || piped);
     if (alone) dhead = HPC_NEW_WIDE; /* the head's only gradient, or sent to the first stage */
@@ -284,6 +290,7 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     e.apart = true;
     e.split = split_of(s);
     e.sequence = is_sequence(s);
+    e.parts = is_interlaced(s);
     if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
     if (s->parallel && s->parallel->grid.extent[HPC_AXIS_EXPERT] > 1) e.experts.row_ranks = 1;
     if (e.sequence && e.split >> HPC_AXIS_ROW & 1)
@@ -332,6 +339,7 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (s->parallel && s->parallel->grid.extent[HPC_AXIS_PIPE] > 1) {
         io->stage.ranks = s->parallel->grid.extent[HPC_AXIS_PIPE];
         io->stage.chunks = hpc_pipe_resolved(&s->parallel->pipe, io->stage.ranks).chunks;
+        io->stage.interlaced = is_interlaced(s);
     }
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
@@ -364,6 +372,10 @@ int64_t hpc_step_times(const hpc_step *io, int s, int64_t microbatches)
 {
     int more = io->stage.chunks > 1 ? io->stage.chunks - 1 : 0;
     if (s == io->model.forward_head || (s == io->gather && io->gathers)) return 0;
+    if (io->stage.interlaced &&
+        (s == hpc_stage_embed(&io->stage) || s == hpc_stage_head(&io->stage) ||
+         s == hpc_stage_table(&io->stage)))
+        return microbatches;
     if (s >= io->model.forward && s <= io->model.forward + more) return microbatches;
     if (s >= io->backward - more && s <= io->backward)
         return microbatches - (io->last != io->backward);

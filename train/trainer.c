@@ -186,6 +186,9 @@ static int segment_of(const hpc_trainer *t, const hpc_plan_task *k)
     case HPC_PLAN_BACKWARD:
         if (t->io.stage.chunks) return hpc_stage_backward(&t->io.stage, k->chunk);
         return k->microbatch == t->o.accumulate - 1 ? t->io.last : t->io.backward;
+    case HPC_PLAN_EMBED: return hpc_stage_embed(&t->io.stage);
+    case HPC_PLAN_HEAD: return hpc_stage_head(&t->io.stage);
+    case HPC_PLAN_TABLE: return hpc_stage_table(&t->io.stage);
     case HPC_PLAN_NORM: return t->io.norm;
     case HPC_PLAN_REFRESH: return t->io.refresh;
     case HPC_PLAN_UPDATE: return t->io.update;

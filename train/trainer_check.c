@@ -63,6 +63,10 @@ static int check_adama(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: overdecompose would count each part of a microbatch as a "
                         "microbatch; use one of them");
+    if (o->parallel.pipe.vocab == HPC_VOCAB_INTERLACED)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "adama: with pipe-vocab=interlaced the gradients of embedding and head are "
+                        "added at different times; use one of them");
     if (o->step.gradients == HPC_GRADIENTS_BF16)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: ranks sum moments, not gradients=bf16; use gradients=auto");

@@ -175,13 +175,24 @@ static bool has_loss(const hpc_trainer *t)
     return t->io.stage.chunks == 0 || t->io.stage.rank == t->io.stage.ranks - 1;
 }
 
-/* A microbatch begins with its first forward. */
+/* Does a microbatch begin with this segment on this rank, or does the segment run alone, in a slot
+ * of its own? */
+static bool begins(const hpc_trainer *t, int segment)
+{
+    const hpc_stage_options *o = &t->io.stage;
+    const int shared[] = {hpc_stage_embed(o), hpc_stage_head(o), hpc_stage_table(o)};
+    if (!o->interlaced) return segment == t->io.model.forward;
+    for (int k = 0; k < 3; k++)
+        if (segment == shared[k] && hpc_plan_task_is_alone(HPC_PLAN_EMBED + k, o->rank, o->ranks))
+            return true;
+    return segment == (o->rank == 0 ? hpc_stage_embed(o) : t->io.model.forward);
+}
+
 static int feed(hpc_exec *e, const hpc_task *k, void *user)
 {
     running *r = user;
     (void)e;
-    if (k->segment != r->t->io.model.forward) return HPC_OK;
-    return write_batch(r->t, k->slot, k->microbatch, r->weight);
+    return begins(r->t, k->segment) ? write_batch(r->t, k->slot, k->microbatch, r->weight) : HPC_OK;
 }
 
 static int take_loss(hpc_exec *e, const hpc_task *k, void *user)
@@ -345,9 +356,11 @@ out:
 /* Forward alone of the first batch. */
 static int compute_losses(double *sum, hpc_trainer *t)
 {
-    hpc_task task[HPC_STAGES + 1];
+    hpc_task task[HPC_STAGES + 2];
     int n = 0, chunks = t->io.stage.chunks ? t->io.stage.chunks : 1, rc;
     running r = {.t = t};
+    if (t->io.stage.interlaced)
+        task[n++] = (hpc_task){.segment = hpc_stage_embed(&t->io.stage), .after = {-1, -1}};
     for (int c = 0; c < chunks; c++)
         task[n++] = (hpc_task){.segment = t->io.model.forward + c, .after = {-1, -1}};
     task[n++] = (hpc_task){.segment = t->io.model.forward_head, .after = {-1, -1}};

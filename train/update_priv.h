@@ -62,12 +62,14 @@ int64_t plan_kv_heads(const hpc_parallel *q, const hpc_model_config *c);
 void plan_gradients(hpc_program *p, const hpc_parallel *q);
 /* Layout of the gradient of a table that embedding and head share. */
 void plan_tied(hpc_program *p, const hpc_parallel *q, hpc_value table);
-/* The parts of hpc_step_shard for a pipeline: the program of all stages, with coordinate 0 along
- * pipe, and one of its stages. moved: as from hpc_stage. */
+/* Ranks along pipe each have a part of the vocabulary. */
+bool plan_is_interlaced(const hpc_parallel *q);
+/* The parts of hpc_step_shard for a pipeline: the program of all stages, and one of its stages.
+ * cut: hpc_step_cut follows. moved: as from hpc_stage. */
 enum { HPC_STEP_SEGMENTS = 16 };
 int hpc_step_cut(hpc_step *io, hpc_program *p, int stage, int moved[HPC_STEP_SEGMENTS]);
 int hpc_step_shard_whole(hpc_step *io, hpc_program *p, const hpc_parallel *q,
-                         const int coord[HPC_AXIS_N]);
+                         const int coord[HPC_AXIS_N], bool cut);
 /* Splices segments for overlap; the same for one rank's step and for every rank's. */
 int plan_splice(hpc_step *io, hpc_program *p);
 /* Layout of the start of the residual stream, and of the start of its gradient. */

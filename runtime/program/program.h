@@ -229,6 +229,8 @@ typedef struct hpc_shard_options {
      * gathered over them, as "whole.NAME", for forward and backward to read. Finer axes that split
      * it must be in the set. */
     hpc_axes keep;
+    hpc_axes staged; /* hpc_stage follows along these axes: it chooses the rank that adds a
+                        replicated value to partial sums */
     int gather; /* out: the appended segment that gathers written state into those copies; -1: none
                  */
 } hpc_shard_options;

@@ -332,7 +332,7 @@ static bool is_others(const sharder *w, const int8_t *made, const int8_t *state)
 {
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (shard_extent(w, a) > 1 && made[a] == HPC_REPLICATED && state[a] == HPC_PARTIAL &&
-            w->coord[a] > 0)
+            w->coord[a] > 0 && !(w->staged >> a & 1))
             return true;
     return false;
 }
@@ -566,7 +566,7 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
     int current = p->current, segments = (int)p->segment_n;
     hpc_tags tags = p->tags;
     int rc = HPC_OK;
-    if (o) o->gather = -1;
+    if (o) w.staged = o->staged, o->gather = -1;
     TRY(hpc_program_check(p));
     TRY(prepare(&w));
     if (o) TRY(shard_keep_all(&w, o->keep));

@@ -16,6 +16,7 @@ typedef struct sharder {
     hpc_program *p;
     const hpc_grid_shape *shape;
     const int *coord;
+    hpc_axes staged;    /* as in hpc_shard_options */
     hpc_type *global;   /* types as they were, by value */
     int64_t global_n;   /* values that there were; others are conversions' */
     bool *adopts;       /* accumulators that have no layout of their own yet */

@@ -4,16 +4,16 @@
  */
 #include <stdio.h>
 
-#include "runtime/program/priv.h"
-#include "runtime/program/stage.h"
+#include "runtime/program/stage_priv.h"
 
 enum { NOWHERE = -1, EVERY = -2 /* rank */ };
+enum { STAGE_UNDIVIDED = -4 }; /* shared instructions, and those of the last stage */
 
 typedef struct message { /* of a value, from one rank to another */
     hpc_value value;
     int from, to; /* ranks */
     int segment;  /* old: where it is received; */
-    int stage;    /* and by which stage */
+    int stage;    /* and by which stage; shared: the segment also sends it */
     int edge;     /* number among the messages between these ranks */
 } message;
 
@@ -32,9 +32,14 @@ static int stages_of(const hpc_stage_options *o)
     return o->ranks * o->chunks;
 }
 
+static int last_stage(const hpc_stage_options *o)
+{
+    return stages_of(o) - 1;
+}
+
 static int rank_of(const cutter *w, int stage)
 {
-    return stage % w->o->ranks;
+    return stage_is_shared(stage) ? EVERY : stage % w->o->ranks;
 }
 
 static bool is_cut(const hpc_segment *s)
@@ -46,19 +51,27 @@ static bool is_cut(const hpc_segment *s)
 
 static int stage_of_block(const hpc_stage_options *o, int block)
 {
-    int k = stages_of(o) - 1;
+    int k = last_stage(o);
     while (k > 0 && o->first[k] > block) k--;
     return k;
 }
 
+/* The stage that reads the sums with which shared instructions of old segment s end. */
+static int stage_after_shared(const cutter *w, int s)
+{
+    return s == w->o->forward ? 0 : last_stage(w->o);
+}
+
 /* Without a block: where its operands are; in forward the last such stage, in backward the first.
  */
-static int stage_by_operands(const cutter *w, const hpc_insn *i, bool backward)
+static int stage_by_operands(const cutter *w, const hpc_insn *i, int s)
 {
+    bool backward = w->p->segment[s].phase == HPC_BACKWARD;
     int stage = NOWHERE;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !(hpc_insn_role(w->p, i, k) & HPC_IN)) continue;
         int at = w->made_by[i->operand[k]];
+        if (stage_is_shared(at)) at = stage_after_shared(w, s);
         if (at == NOWHERE) continue;
         bool before = stage == NOWHERE || (backward ? at < stage : at > stage);
         if (before) stage = at;
@@ -95,23 +108,46 @@ static void ask_readers(cutter *w, int s)
     }
 }
 
+/* Backward alone has shared instructions that read what its stages compute. */
+static int check_shared_insn(const cutter *w, int s, int64_t k)
+{
+    char where[96];
+    if (w->stage[s][k] != STAGE_SHARED_LATE || s == w->o->backward) return HPC_OK;
+    return hpc_fail(
+        HPC_E_UNSUPPORTED,
+        "%s, which all ranks along pipe run, reads what a stage of its segment computes",
+        hpc_insn_where(where, w->p, s, k));
+}
+
+static int assign_segment(cutter *w, int s)
+{
+    const hpc_segment *g = &w->p->segment[s];
+    int rc = HPC_OK;
+    w->stage[s] = hpc_alloc((size_t)g->insn_n + 1, sizeof **w->stage);
+    if (!w->stage[s]) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < g->insn_n; k++) w->stage[s][k] = NOWHERE;
+    if (w->o->interlaced) TRY(stage_find_shared(w->stage[s], w->p, s));
+    for (int64_t k = 0; k < g->insn_n; k++) {
+        const hpc_insn *i = &g->insn[k];
+        int *stage = &w->stage[s][k];
+        TRY(check_shared_insn(w, s, k));
+        if (*stage == NOWHERE)
+            *stage = i->tags.block >= 0 ? stage_of_block(w->o, i->tags.block)
+                                        : stage_by_operands(w, i, s);
+        if (*stage != NOWHERE) note_made(w, i, *stage);
+    }
+    ask_readers(w, s);
+out:
+    return rc;
+}
+
 static int assign_stages(cutter *w)
 {
-    for (int64_t s = 0; s < w->p->segment_n; s++) {
-        const hpc_segment *g = &w->p->segment[s];
-        if (!is_cut(g)) continue;
-        w->stage[s] = hpc_alloc((size_t)g->insn_n + 1, sizeof **w->stage);
-        if (!w->stage[s]) return HPC_E_NOMEM;
-        for (int64_t k = 0; k < g->insn_n; k++) {
-            const hpc_insn *i = &g->insn[k];
-            int stage = i->tags.block >= 0 ? stage_of_block(w->o, i->tags.block)
-                                           : stage_by_operands(w, i, g->phase == HPC_BACKWARD);
-            w->stage[s][k] = stage;
-            if (stage != NOWHERE) note_made(w, i, stage);
-        }
-        ask_readers(w, (int)s);
-    }
-    return HPC_OK;
+    int rc = HPC_OK;
+    for (int s = 0; s < w->p->segment_n; s++)
+        if (is_cut(&w->p->segment[s])) TRY(assign_segment(w, s));
+out:
+    return rc;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -132,6 +168,10 @@ static int add_message(cutter *w, hpc_value v, int from, int to, int segment, in
     if (rc < 0) return rc;
     for (int64_t k = 0; k < w->message_n; k++) {
         const message *m = &w->message[k];
+        bool shared = stage_is_shared(m->stage) || stage_is_shared(stage);
+        if (m->value == v && m->to == to && shared && (m->segment != segment || m->stage != stage))
+            return hpc_fail(HPC_E_UNSUPPORTED, "rank %d along pipe reads %%%d in two segments", to,
+                            v);
         if (m->value == v && m->to == to) return HPC_OK;
         edge += m->from == from && m->to == to;
     }
@@ -141,20 +181,45 @@ static int add_message(cutter *w, hpc_value v, int from, int to, int segment, in
     return HPC_OK;
 }
 
+/* Only one rank has memory for what a shared segment leaves, and for other segments' values. */
+static int check_shared_value(const cutter *w, hpc_value v, int s, int64_t k)
+{
+    const hpc_value_info *info = &w->p->value[v];
+    int made = w->made_by[v], stage = w->stage[s][k];
+    char where[96];
+    bool reads = stage_is_shared(stage)
+                     ? info->segment == s && made == stage
+                     : made == STAGE_SHARED &&
+                           rank_of(w, stage) == rank_of(w, stage_after_shared(w, info->segment));
+    if (reads) return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s reads %%%d, which only lasts on another rank along pipe",
+                    hpc_insn_where(where, w->p, s, k), v);
+}
+
+/* Adds the messages that instruction k waits for. */
+static int find_messages_of(cutter *w, int s, int64_t k)
+{
+    const hpc_insn *i = &w->p->segment[s].insn[k];
+    int stage = w->stage[s][k], to = rank_of(w, stage), rc = HPC_OK;
+    for (int a = 0; a < i->op->sig.operand_n; a++) {
+        hpc_value v = i->operand[a];
+        if (v < 0 || !(hpc_insn_role(w->p, i, a) & HPC_IN) || w->made_by[v] == NOWHERE) continue;
+        int from = rank_of(w, w->made_by[v]);
+        if (from == EVERY) TRY(check_shared_value(w, v, s, k));
+        if (from == EVERY || from == to) continue;
+        for (int r = 0; r < w->o->ranks; r++)
+            if (r != from && (r == to || to == EVERY)) TRY(add_message(w, v, from, r, s, stage));
+    }
+out:
+    return rc;
+}
+
 static int find_messages(cutter *w)
 {
     int rc = HPC_OK;
-    for (int64_t s = 0; s < w->p->segment_n; s++)
-        for (int64_t k = 0; w->stage[s] && k < w->p->segment[s].insn_n; k++) {
-            const hpc_insn *i = &w->p->segment[s].insn[k];
-            int to = rank_of(w, w->stage[s][k]);
-            for (int a = 0; a < i->op->sig.operand_n; a++) {
-                hpc_value v = i->operand[a];
-                if (v < 0 || !(hpc_insn_role(w->p, i, a) & HPC_IN)) continue;
-                if (w->made_by[v] == NOWHERE || rank_of(w, w->made_by[v]) == to) continue;
-                TRY(add_message(w, v, rank_of(w, w->made_by[v]), to, (int)s, w->stage[s][k]));
-            }
-        }
+    for (int s = 0; s < w->p->segment_n; s++)
+        for (int64_t k = 0; w->stage[s] && k < w->p->segment[s].insn_n; k++)
+            TRY(find_messages_of(w, s, k));
 out:
     return rc;
 }
@@ -237,7 +302,7 @@ static int check_shared(const cutter *w)
     for (int64_t v = 0; v < w->p->value_n; v++) {
         const hpc_value_info *info = &w->p->value[v];
         if (!info->trainable || w->held[v] != EVERY || info->grad < 0) continue;
-        if (!is_partial(w, info->grad))
+        if (info->type.layout[HPC_AXIS_PIPE] <= 0 && !is_partial(w, info->grad))
             return hpc_fail(HPC_E_UNSUPPORTED, "%s is used by several stages of the pipeline",
                             info->name);
     }
@@ -271,7 +336,8 @@ static bool adds_once(const cutter *w, const hpc_insn *i)
         if (v < 0) continue;
         int role = hpc_insn_role(w->p, i, k);
         if (role == HPC_INOUT && is_partial(w, v)) adds = true;
-        if (role == HPC_IN && !is_partial(w, v)) whole = true;
+        if (role == HPC_IN && w->p->value[v].type.layout[HPC_AXIS_PIPE] == HPC_REPLICATED)
+            whole = true;
     }
     return adds && whole;
 }
@@ -279,8 +345,10 @@ static bool adds_once(const cutter *w, const hpc_insn *i)
 static bool runs_here(const cutter *w, int s, int64_t k, int stage)
 {
     const hpc_insn *i = &w->p->segment[s].insn[k];
-    int second;
-    if (w->stage[s]) return w->stage[s][k] == stage;
+    int second, own = w->stage[s] ? w->stage[s][k] : NOWHERE;
+    if (w->stage[s] && stage == STAGE_UNDIVIDED)
+        return stage_is_shared(own) || (own == last_stage(w->o) && rank_of(w, own) == w->o->rank);
+    if (w->stage[s]) return own == stage;
     int rank = rank_by_operands(w, i, &second);
     if (rank >= 0) return rank == w->o->rank;
     return w->o->rank == 0 || !adds_once(w, i);
@@ -315,14 +383,22 @@ static int append_message(cutter *w, hpc_segment *to, const message *m, bool sen
     return append(p, to, &i);
 }
 
-static int receive(cutter *w, hpc_segment *to, int s, int stage, hpc_phase phase)
+static bool is_of(const message *m, int s, int stage)
+{
+    return m->segment == s && (m->stage == stage || stage == STAGE_UNDIVIDED);
+}
+
+/* A segment's messages come first: shared ones that it sends, and all that it receives. */
+static int begin_with_messages(cutter *w, hpc_segment *to, int s, int stage, hpc_phase phase)
 {
     int rc = HPC_OK;
-    for (int64_t k = 0; k < w->message_n; k++) {
-        const message *m = &w->message[k];
-        if (m->to == w->o->rank && m->segment == s && m->stage == stage)
-            TRY(append_message(w, to, m, false, phase));
-    }
+    for (int send = 1; send >= 0; send--)
+        for (int64_t k = 0; k < w->message_n; k++) {
+            const message *m = &w->message[k];
+            bool own =
+                send ? m->from == w->o->rank && stage_is_shared(m->stage) : m->to == w->o->rank;
+            if (own && is_of(m, s, stage)) TRY(append_message(w, to, m, send, phase));
+        }
 out:
     return rc;
 }
@@ -333,19 +409,21 @@ static int send_made(cutter *w, hpc_segment *to, const hpc_insn *i, hpc_phase ph
     for (int a = 0; a < i->op->sig.operand_n; a++) {
         if (!(hpc_insn_role(w->p, i, a) & HPC_OUT)) continue;
         for (int64_t k = 0; k < w->message_n; k++)
-            if (w->message[k].value == i->operand[a] && w->message[k].from == w->o->rank)
+            if (w->message[k].value == i->operand[a] && w->message[k].from == w->o->rank &&
+                !stage_is_shared(w->message[k].stage))
                 TRY(append_message(w, to, &w->message[k], true, phase));
     }
 out:
     return rc;
 }
 
-/* The instructions of old segment s that stage `stage` runs, or of a later phase this rank. */
+/* The instructions of old segment s that stage `stage` runs or that are shared, or of a later
+ * phase this rank. */
 static int fill(cutter *w, hpc_segment *to, int s, int stage)
 {
     const hpc_segment *g = &w->p->segment[s];
     int rc = HPC_OK;
-    if (w->stage[s]) TRY(receive(w, to, s, stage, g->phase));
+    if (w->stage[s]) TRY(begin_with_messages(w, to, s, stage, g->phase));
     for (int64_t k = 0; k < g->insn_n; k++) {
         if (!runs_here(w, s, k, stage)) continue;
         TRY(append(w->p, to, &g->insn[k]));
@@ -355,26 +433,48 @@ out:
     return rc;
 }
 
-/* Chunks of forward ascend, those of backward descend. A segment that is not divided belongs to the
- * last stage, or in later phases to all. */
-static int divide(cutter *w, hpc_segment *out, int *out_n, int s)
+/* "head" waits for activations. */
+static int add_shared(cutter *w, hpc_segment *to, int s, int stage, const char *name)
+{
+    hpc_phase phase = stage == STAGE_SHARED ? HPC_FORWARD : w->p->segment[s].phase;
+    *to = (hpc_segment){.phase = phase, .index = w->p->segment[s].index};
+    snprintf(to->name, sizeof to->name, "%s", name);
+    return fill(w, to, s, stage);
+}
+
+static int add_segment(cutter *w, hpc_segment *to, int s, int stage, int chunk)
 {
     const hpc_segment *g = &w->p->segment[s];
-    int last = stages_of(w->o) - 1, rc = HPC_OK;
-    bool forward = s == w->o->forward, backward = s == w->o->backward;
-    int n = forward || backward ? w->o->chunks : 1;
+    *to = (hpc_segment){.phase = g->phase, .index = chunk > 0 ? g->index + 1 + chunk : g->index};
+    snprintf(to->name, sizeof to->name, "%s[%d]", hpc_phase_name(g->phase), to->index);
+    return fill(w, to, s, stage);
+}
+
+/* Chunks of forward ascend, those of backward descend. */
+static int divide(cutter *w, hpc_segment *out, int *out_n, int s)
+{
+    bool backward = s == w->o->backward, shared = w->o->interlaced;
+    int n = w->o->chunks, rc = HPC_OK;
+    if (s != w->o->forward && !backward) {
+        rc = add_segment(w, &out[(*out_n)++], s, STAGE_UNDIVIDED, 0);
+        goto out;
+    }
+    if (shared) TRY(add_shared(w, &out[(*out_n)++], s, STAGE_SHARED, backward ? "head" : "embed"));
     for (int k = 0; k < n; k++) {
         int chunk = backward ? n - 1 - k : k;
-        int stage = forward || backward ? chunk * w->o->ranks + w->o->rank : last;
-        hpc_segment *to = &out[(*out_n)++];
-        *to =
-            (hpc_segment){.phase = g->phase, .index = chunk > 0 ? g->index + 1 + chunk : g->index};
-        snprintf(to->name, sizeof to->name, "%s[%d]", hpc_phase_name(g->phase), to->index);
-        if (!w->stage[s] || forward || backward || rank_of(w, last) == w->o->rank)
-            TRY(fill(w, to, s, stage));
+        TRY(add_segment(w, &out[(*out_n)++], s, chunk * w->o->ranks + w->o->rank, chunk));
     }
+    if (shared && backward) TRY(add_shared(w, &out[(*out_n)++], s, STAGE_SHARED_LATE, "table"));
 out:
     return rc;
+}
+
+/* Views of a value that is received here, and was a view itself. */
+static void bind_views(hpc_program *p)
+{
+    for (int64_t s = 0; s < p->segment_n; s++)
+        for (int64_t k = 0; k < p->segment[s].insn_n; k++)
+            if (p->segment[s].insn[k].op->view) hpc_view_bind(p, &p->segment[s].insn[k]);
 }
 
 static void note_places(hpc_program *p)
@@ -396,7 +496,8 @@ static int rebuild(cutter *w)
 {
     hpc_program *p = w->p;
     hpc_stage_options *o = w->o;
-    size_t n = (size_t)p->segment_n + 2 * (size_t)o->chunks;
+    enum { SHARED = 3 };
+    size_t n = (size_t)p->segment_n + 2 * (size_t)o->chunks + SHARED;
     hpc_segment *out = hpc_alloc(n, sizeof *out);
     int out_n = 0, rc = HPC_OK, forward = o->forward, backward = o->backward;
     if (!out) return HPC_E_NOMEM;
@@ -404,7 +505,7 @@ static int rebuild(cutter *w)
         if (o->moved) o->moved[s] = out_n;
         TRY(divide(w, out, &out_n, s));
         if (s == o->forward) forward = out_n - o->chunks;
-        if (s == o->backward) backward = out_n - 1;
+        if (s == o->backward) backward = out_n - 1 - o->interlaced;
     }
     for (int64_t s = 0; s < p->segment_n; s++) hpc_free(p->segment[s].insn);
     hpc_free(p->segment);
@@ -415,6 +516,7 @@ static int rebuild(cutter *w)
     out = NULL;
     o->forward = forward;
     o->backward = backward;
+    bind_views(p);
     note_places(p);
     hpc_versions_count(p);
     TRY(hpc_program_check(p));
@@ -426,21 +528,13 @@ out:
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int blocks_of(const hpc_program *p, int s)
-{
-    int n = 0;
-    for (int64_t k = 0; k < p->segment[s].insn_n; k++)
-        if (p->segment[s].insn[k].tags.block >= n) n = p->segment[s].insn[k].tags.block + 1;
-    return n;
-}
-
 static int check_options(const hpc_program *p, const hpc_stage_options *o)
 {
     if (o->ranks < 1 || o->chunks < 1 || o->rank < 0 || o->rank >= o->ranks ||
         stages_of(o) > HPC_STAGES)
         return hpc_fail(HPC_E_ARG, "stage %d of %d ranks with %d stages each; at most %d in all",
                         o->rank, o->ranks, o->chunks, HPC_STAGES);
-    int blocks = blocks_of(p, o->forward);
+    int blocks = stage_blocks(p, o->forward);
     for (int k = 0; k < stages_of(o); k++) {
         int least = k ? o->first[k - 1] + 1 : 0;
         if (o->first[k] < least || o->first[k] >= blocks || (k == 0 && o->first[k] != 0))
@@ -475,58 +569,4 @@ out:
     hpc_free(w.held);
     hpc_free(w.message);
     return rc;
-}
-
-/* ---- balance --------------------------------------------------------------------------------- */
-
-static void add_costs(double *cost, int blocks, const hpc_program *p, int s)
-{
-    bool first = p->segment[s].phase == HPC_FORWARD;
-    int before = 0;
-    for (int64_t k = 0; k < p->segment[s].insn_n; k++) {
-        const hpc_insn *i = &p->segment[s].insn[k];
-        hpc_cost c = hpc_insn_cost(p, i);
-        if (i->tags.block >= 0) before = 1;
-        int at = i->tags.block >= 0 ? i->tags.block : first != before ? 0 : blocks - 1;
-        cost[at] += c.flops + c.bytes;
-    }
-}
-
-/* Blocks from `from` on in `stages` groups of at most `most`; false: they do not fit. */
-static bool divide_by(int *first, const double *cost, int blocks, int stages, double most)
-{
-    int at = 0;
-    for (int k = 0; k < stages; k++) {
-        double sum = 0;
-        first[k] = at;
-        int end = blocks - (stages - 1 - k); /* the others need a block each */
-        while (at < end && (at == first[k] || sum + cost[at] <= most)) sum += cost[at++];
-        if (sum > most) return false;
-    }
-    return at == blocks;
-}
-
-int hpc_stage_balance(int *first, int stages, const hpc_program *p, int forward, int backward)
-{
-    enum { HALVINGS = 60 };
-    int blocks = blocks_of(p, forward);
-    double low = 0, high = 0;
-    if (stages > blocks)
-        return hpc_fail(HPC_E_SHAPE, "%d stages for %d blocks: use at most %d", stages, blocks,
-                        blocks);
-    double *cost = hpc_alloc((size_t)blocks + 1, sizeof *cost);
-    if (!cost) return HPC_E_NOMEM;
-    add_costs(cost, blocks, p, forward);
-    add_costs(cost, blocks, p, backward);
-    for (int k = 0; k < blocks; k++) high += cost[k];
-    for (int k = 0; k < HALVINGS; k++) {
-        double middle = (low + high) / 2;
-        if (divide_by(first, cost, blocks, stages, middle))
-            high = middle;
-        else
-            low = middle;
-    }
-    hpc_assert(divide_by(first, cost, blocks, stages, high));
-    hpc_free(cost);
-    return HPC_OK;
 }

@@ -33,6 +33,24 @@ static void a_plan_that_holds(void **state)
     hpc_test_says(o.out, "{\"ranks\":1024,\"compared\":11,\"order\":{\"ok\":true,\"text\":null,");
 }
 
+/* Five tasks of each of four microbatches on both ranks: embed, forward, head, backward, table. */
+static void a_vocabulary_with_parts_on_all_stages(void **state)
+{
+    (void)state;
+    hpc_test_command(&o, "plan check " TINY "--grid pipe=2 --pipe-vocab interlaced --accumulate 4");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "stages   hold: 5 messages of a microbatch, each received once; 40 tasks");
+    hpc_test_says(o.out, "24 of them shared, in one order");
+    hpc_test_command(&o, "plan simulate --machine two-cores " TINY
+                         "--grid pipe=2 --pipe-vocab interlaced --accumulate 4 --json");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "\"bubble_s\":");
+    hpc_test_refuses(&o, NULL,
+                     "plan check " TINY
+                     "--grid pipe=2 --pipe-vocab interlaced --accumulate 4 --pipe-schedule arrival",
+                     "gpipe and 1f1b have, and arrival has not");
+}
+
 static void a_plan_that_does_not_fit(void **state)
 {
     (void)state;
@@ -240,6 +258,7 @@ static void what_zero_leaves_whole_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_plan_that_holds),
+                                       cmocka_unit_test(a_vocabulary_with_parts_on_all_stages),
                                        cmocka_unit_test(a_plan_that_does_not_fit),
                                        cmocka_unit_test(every_machine_that_comes_is_read),
                                        cmocka_unit_test(a_large_plan_is_simulated_unallocated),

@@ -108,8 +108,8 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
 /* In a pipeline of two ranks, the last waits for activations, and the first for gradients. */
 static void bubbles_are_named(void **state, const char *name)
 {
-    static const char *const cause[] = {"gradients of the stage after",
-                                        "activations of the stage before"};
+    static const char *const cause[] = {"gradients of another stage",
+                                        "activations of another stage"};
     char path[PATH_MAX];
     hpc_json *root;
     int seen[2] = {0};
@@ -128,6 +128,36 @@ static void bubbles_are_named(void **state, const char *name)
     }
     assert_true(seen[0] > 0 && seen[1] > 0);
     hpc_json_free(root);
+}
+
+/* A vocabulary with parts on all stages, by options and by a plan, resumed and exported. */
+static void stages_share_the_vocabulary(void **state)
+{
+    char path[PATH_MAX];
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 4 --accumulate 2 --out @shared --grid pipe=2 "
+                             "--pipe-vocab interlaced --trace @shared.json");
+    assert_int_equal(o.code, 0);
+    traced(state, "shared.json", 2, 4);
+    hpc_test_command_in(&o, root_of(state),
+                        "plan show --shape @shared/model --length 24 --sequences 8 --grid pipe=2 "
+                        "--pipe-schedule gpipe --pipe-vocab interlaced --accumulate 2 --json");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "shared-plan.json"), o.out, strlen(o.out)));
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 4 --out @shared-planned --plan @shared-plan.json");
+    assert_int_equal(o.code, 0);
+    same_as(state, "shared", "shared-planned");
+    hpc_test_command_in(&o, root_of(state), TINY "--steps 8 --accumulate 2 --out @shared --resume");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), "export @shared --out @shared-model");
+    assert_int_equal(o.code, 0);
+    hpc_test_refuses(&o, root_of(state),
+                     TINY "--out @no --accumulate 2 --grid pipe=2 --pipe-vocab interlaced "
+                          "--pipe-schedule arrival",
+                     "gpipe and 1f1b have, and arrival has not");
+    hpc_test_refuses(&o, root_of(state), TINY "--out @no --grid data=2 --pipe-vocab interlaced",
+                     "the grid has no ranks along pipe");
 }
 
 /* A pipeline by options, and by the plan that `plan show` prints, resumed without stages. */
@@ -342,6 +372,7 @@ int main(void)
         cmocka_unit_test(threads_are_ranks),
         cmocka_unit_test(a_model_comes_out_of_a_checkpoint),
         cmocka_unit_test(stages_are_ranks),
+        cmocka_unit_test(stages_share_the_vocabulary),
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(processes_prune),

@@ -100,25 +100,6 @@ static void pruned_and_in_two_parts(void **state)
 
 /* ---- orders --------------------------------------------------------------------------------- */
 
-static int delay(void *user, int from, int to, int tag)
-{
-    const job *j = user;
-    return (int)(hpc_random_bits(j->o.seed, (uint32_t)from, (uint32_t)to, (uint64_t)tag) % 40);
-}
-
-/* Delays change neither data nor dropout here: the seed is not read by the model. */
-static job *delayed(const job *from, const shape *s, int schedule, uint64_t seed)
-{
-    job *j = copy_of(from, s, schedule);
-    if (seed == 0) {
-        run_job(j);
-        return j;
-    }
-    hpc_delay_fn *late = delay;
-    test_ok(hpc_threads_run_delayed(hpc_grid_size(&j->shape), run_rank, j, late));
-    return j;
-}
-
 static void every_schedule_and_arrival_has_the_same_bits(void **state)
 {
     static const shape shapes[] = {{.pipe = 2}, {.pipe = 4}, {.pipe = 2, .row = 2}};

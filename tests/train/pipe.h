@@ -8,7 +8,7 @@
 
 typedef struct shape {
     int pipe, chunks, data, depth, row, col, zero;
-    bool sequence;
+    bool sequence, interlaced;
 } shape;
 
 static inline job *pipeline(hpc_test_folder *f, int layers, int microbatches)
@@ -33,7 +33,27 @@ static inline job *copy_of(const job *from, const shape *s, int schedule)
     j->shape.extent[HPC_AXIS_PIPE] = s->pipe;
     j->o.parallel.sequence = s->sequence;
     j->o.parallel.overlap = true;
-    j->o.parallel.pipe = (hpc_pipe){.schedule = schedule, .chunks = s->chunks};
+    j->o.parallel.pipe =
+        (hpc_pipe){.schedule = schedule, .chunks = s->chunks, .vocab = s->interlaced};
+    return j;
+}
+
+static inline int delay(void *user, int from, int to, int tag)
+{
+    const job *j = user;
+    return (int)(hpc_random_bits(j->o.seed, (uint32_t)from, (uint32_t)to, (uint64_t)tag) % 40);
+}
+
+/* Delays change neither data nor dropout here: the seed is not read by the model. */
+static inline job *delayed(const job *from, const shape *s, int schedule, uint64_t seed)
+{
+    job *j = copy_of(from, s, schedule);
+    if (seed == 0) {
+        run_job(j);
+        return j;
+    }
+    hpc_delay_fn *late = delay;
+    test_ok(hpc_threads_run_delayed(hpc_grid_size(&j->shape), run_rank, j, late));
     return j;
 }
 

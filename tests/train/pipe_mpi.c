@@ -21,7 +21,11 @@ static const struct {
             {{.pipe = 2, .data = 2, .zero = 1}, HPC_PIPE_1F1B},
             {{.pipe = 2, .row = 2}, HPC_PIPE_ARRIVAL},
             {{.pipe = 4, .data = 2}, HPC_PIPE_ARRIVAL},
-            {{.pipe = 4, .row = 2}, HPC_PIPE_1F1B}};
+            {{.pipe = 4, .row = 2}, HPC_PIPE_1F1B},
+            {{.pipe = 2, .interlaced = true}, HPC_PIPE_GPIPE},
+            {{.pipe = 4, .interlaced = true}, HPC_PIPE_1F1B},
+            {{.pipe = 2, .data = 2, .zero = 1, .interlaced = true}, HPC_PIPE_1F1B},
+            {{.pipe = 4, .row = 2, .interlaced = true}, HPC_PIPE_1F1B}};
 enum { SHAPES = sizeof each / sizeof *each };
 
 static job *from_here(hpc_test_folder *f)

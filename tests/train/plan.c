@@ -19,15 +19,22 @@ static void free_lists(hpc_plan_list *l, int ranks)
     for (int r = 0; r < ranks; r++) hpc_free(l[r].task);
 }
 
-/* A forward takes 1, a backward 2, a message nothing. */
-static hpc_plan_span span_of(const hpc_plan_list *l, int ranks, int chunks, hpc_plan_policy policy)
+/* A forward takes 1, a backward 2, a shared task `shared`, a message nothing. */
+static hpc_plan_span span_with(const hpc_plan_list *l, int ranks, int chunks,
+                               hpc_plan_policy policy, double shared)
 {
     double forward[HPC_STAGES], backward[HPC_STAGES];
+    hpc_plan_times t = {
+        .forward = forward, .backward = backward, .shared = {shared, shared, shared}};
     hpc_plan_span s;
     for (int k = 0; k < HPC_STAGES; k++) forward[k] = 1.0 / chunks, backward[k] = 2.0 / chunks;
-    test_ok(hpc_plan_simulate_tasks(&s, l, ranks, chunks, policy,
-                                    &(hpc_plan_times){.forward = forward, .backward = backward}));
+    test_ok(hpc_plan_simulate_tasks(&s, l, ranks, chunks, policy, &t));
     return s;
+}
+
+static hpc_plan_span span_of(const hpc_plan_list *l, int ranks, int chunks, hpc_plan_policy policy)
+{
+    return span_with(l, ranks, chunks, policy, 0);
 }
 
 static double makespan(int limit, hpc_plan_policy policy)
@@ -81,6 +88,26 @@ static void interleaving_divides_the_bubble(void **state)
     }
 }
 
+/* Shared tasks add their own time and no bubble; the price is twice as many microbatches in flight.
+ * One more slot is for shared tasks that keep nothing. */
+static void interlaced_tables_have_the_same_bubble(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= P; ranks *= 2)
+        for (int kind = HPC_PIPE_GPIPE; kind <= HPC_PIPE_1F1B; kind++) {
+            hpc_plan_list l[P];
+            make_lists(l, &(hpc_pipe){.schedule = kind, .vocab = HPC_VOCAB_INTERLACED}, ranks, M);
+            hpc_plan_span s = span_with(l, ranks, 1, HPC_PLAN_IN_ORDER, 0.5);
+            assert_true(s.seconds == 3 * (M + ranks - 1) + 3 * M * 0.5);
+            for (int r = 0; r < ranks; r++) {
+                int flight = kind == HPC_PIPE_GPIPE ? M : 2 * (ranks - r) - (r > 0);
+                assert_true(s.idle[r] == 3 * (ranks - 1));
+                assert_int_equal(l[r].slots, (flight < M ? flight : M) + 1);
+            }
+            free_lists(l, ranks);
+        }
+}
+
 static void schedules_name_what_does_not_fit(void **state)
 {
     (void)state;
@@ -102,13 +129,13 @@ static hpc_model_config model_of(int layers)
     return c;
 }
 
-static hpc_train_plan *plan_of(int schedule)
+static hpc_train_plan *plan_with(int schedule, int vocab)
 {
     hpc_model_config c = model_of(4);
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_parallel q = {.grid = {.extent = {[HPC_AXIS_DATA] = 2, [HPC_AXIS_PIPE] = 2}},
                       .zero = 1,
-                      .pipe = {.schedule = schedule}};
+                      .pipe = {.schedule = schedule, .vocab = vocab}};
     hpc_step_options s = {.model = {.tokens = 64, .sequences = 4}, .parallel = &q};
     hpc_program *p = hpc_program_create();
     hpc_train_plan *plan;
@@ -117,6 +144,11 @@ static hpc_train_plan *plan_of(int schedule)
     test_ok(hpc_plan_make(&plan, p, &io, &c, &s, 4));
     hpc_program_free(p);
     return plan;
+}
+
+static hpc_train_plan *plan_of(int schedule)
+{
+    return plan_with(schedule, HPC_VOCAB_ENDS);
 }
 
 static void write_plan(hpc_buf *out, const hpc_train_plan *plan)
@@ -138,10 +170,12 @@ static int read_plan(hpc_train_plan **out, const char *text)
 static void a_plan_is_read_as_written(void **state)
 {
     (void)state;
-    for (int kind = HPC_PIPE_GPIPE; kind <= HPC_PIPE_ARRIVAL; kind++) {
-        hpc_train_plan *plan = plan_of(kind), *again;
+    for (int k = HPC_PIPE_GPIPE; k <= HPC_PIPE_ARRIVAL + 2; k++) {
+        bool parts = k > HPC_PIPE_ARRIVAL; /* of the vocabulary; with gpipe and 1f1b */
+        hpc_train_plan *plan = plan_with(parts ? k - HPC_PIPE_ARRIVAL : k, parts), *again;
         hpc_buf first = {0}, second = {0};
         write_plan(&first, plan);
+        assert_non_null(strstr(first.data, parts ? "\"version\":2" : "\"version\":1"));
         test_ok(read_plan(&again, first.data));
         write_plan(&second, again);
         assert_string_equal(first.data, second.data);
@@ -171,7 +205,7 @@ static void faults_in_a_plan_are_named(void **state)
         int code;
         const char *says;
     } fault[] = {
-        {"\"version\":1", "\"version\":2", HPC_E_UNSUPPORTED, "version 2"},
+        {"\"version\":1", "\"version\":3", HPC_E_UNSUPPORTED, "version 3"},
         {"hpccoder-plan", "plan", HPC_E_FORMAT, "not hpccoder-plan"},
         {"\"schedule\":\"1f1b\"", "\"schedule\":\"2f\"", HPC_E_FORMAT,
          "schedule: unknown name '2f'"},
@@ -216,14 +250,57 @@ static void tasks_that_wait_for_each_other_are_found(void **state)
     hpc_plan_free(plan);
 }
 
+static void exchange(hpc_plan_list *l, int a, int b)
+{
+    hpc_plan_task t = l->task[a];
+    l->task[a] = l->task[b];
+    l->task[b] = t;
+}
+
+static int find_task(const hpc_plan_list *l, int run, int microbatch)
+{
+    int k = 0;
+    while (l->task[k].run != run || l->task[k].microbatch != microbatch) k++;
+    return k;
+}
+
+static void faults_in_shared_tasks_are_found(void **state)
+{
+    (void)state;
+    hpc_train_plan *plan = plan_with(HPC_PIPE_1F1B, HPC_VOCAB_INTERLACED);
+    hpc_plan_list *first = &plan->list[0], *last = &plan->list[1];
+    test_ok(hpc_plan_check_tasks(plan));
+    int table = find_task(last, HPC_PLAN_TABLE, 0), head = find_task(last, HPC_PLAN_HEAD, 2);
+    exchange(last, table, head);
+    test_fails(hpc_plan_check_tasks(plan), HPC_E_STATE, "waits for ever");
+    exchange(last, table, head);
+    int heads[] = {find_task(first, HPC_PLAN_HEAD, 0), find_task(first, HPC_PLAN_HEAD, 1)};
+    exchange(first, heads[0], heads[1]);
+    test_fails(hpc_plan_check_tasks(plan), HPC_E_STATE,
+               "runs a head before that of the microbatch");
+    exchange(first, heads[0], heads[1]);
+    first->task[heads[0]].slot = first->task[heads[0] - 1].slot;
+    test_fails(hpc_plan_check_tasks(plan), HPC_E_STATE, "which holds microbatch");
+    first->task[heads[0]].slot = first->slots - 1;
+    int forward = find_task(last, HPC_PLAN_FORWARD, 0), own = find_task(last, HPC_PLAN_HEAD, 0);
+    exchange(last, forward, own);
+    test_fails(hpc_plan_check_tasks(plan), HPC_E_STATE, "runs a head before its forward");
+    exchange(last, forward, own);
+    plan->parallel.pipe.vocab = HPC_VOCAB_ENDS;
+    test_fails(hpc_plan_check_tasks(plan), HPC_E_STATE, "runs embed, and pipe-vocab is ends");
+    hpc_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arrival_depends_on_preference_and_limit),
                                        cmocka_unit_test(bubbles_are_those_of_the_closed_form),
                                        cmocka_unit_test(interleaving_divides_the_bubble),
+                                       cmocka_unit_test(interlaced_tables_have_the_same_bubble),
                                        cmocka_unit_test(schedules_name_what_does_not_fit),
                                        cmocka_unit_test(a_plan_is_read_as_written),
                                        cmocka_unit_test(faults_in_a_plan_are_named),
-                                       cmocka_unit_test(tasks_that_wait_for_each_other_are_found)};
+                                       cmocka_unit_test(tasks_that_wait_for_each_other_are_found),
+                                       cmocka_unit_test(faults_in_shared_tasks_are_found)};
     return cmocka_run_group_tests_name("train/plan", tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ typedef struct plan {
     int layers, kv_heads, optimizer, recompute, block;
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
-    bool sequence, unclipped;
+    bool sequence, unclipped, interlaced;
     int classes;  /* of a class head; 0: token head */
     bool adapted; /* adapters on two matrices of each block */
     double prune; /* fraction of zeros; 0: not pruned */
@@ -75,6 +75,7 @@ static inline lab *open_lab(const plan *x)
     l->parallel.halves = x->overlap && !strstr(x->grid, "=4") && !x->classes;
     l->parallel.ahead = 1;
     l->parallel.bucket_bytes = 16 << 10;
+    l->parallel.pipe.vocab = x->interlaced;
     test_ok(hpc_grid_parse(&l->parallel.grid, x->grid));
     test_ok(hpc_parallel_check(&l->parallel, &c, 16, 16));
     o.kind = x->optimizer;

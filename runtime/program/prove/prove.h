@@ -51,14 +51,17 @@ int hpc_prove_exchanges(hpc_proof *out, const hpc_program *p);
 
 /* The stages of a pipeline, cut by hpc_stage from one program. */
 typedef struct hpc_prove_stages {
-    const hpc_program *whole;          /* before hpc_stage */
+    const hpc_program *const *whole;   /* [ranks]: before hpc_stage */
     const hpc_program *const *program; /* [ranks]: by coordinate on the pipe axis */
     int ranks, chunks;
+    bool interlaced;       /* with shared segments (hpc_stage) */
     int forward, backward; /* the divided segments of `whole` */
     const int *moved;      /* as from hpc_stage */
 } hpc_prove_stages;
 /* Proves that each instruction runs on every stage that holds what it writes, that each stage has
- * what it reads, and that each message is sent once and received once, as the same value.
+ * what it reads, and that each message is sent once and received once, as the same value. All
+ * stages start each collective along pipe. Shared segments read nothing of others on ranks where
+ * they have no memory of the microbatch.
  * out->moves: messages of a microbatch. HPC_E_STATE as above. The order of messages between
  * microbatches is that of tasks: train/plan.h. */
 int hpc_prove_stages_of(hpc_proof *out, const hpc_prove_stages *w);

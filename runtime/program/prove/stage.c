@@ -26,7 +26,7 @@ typedef struct staged {
 
 static bool *has_of(const staged *s, int rank, hpc_value v)
 {
-    return &s->has[(int64_t)rank * s->w->whole->value_n + v];
+    return &s->has[(int64_t)rank * s->w->whole[0]->value_n + v];
 }
 
 static bool is_partial(const hpc_value_info *v)
@@ -135,16 +135,65 @@ out:
     return rc;
 }
 
-static int run_segment(staged *s, int rank, int segment, const hpc_segment *whole)
+/* Messages that a segment begins with, before it receives or computes anything. */
+static int64_t leading_sends(const hpc_segment *g)
+{
+    int64_t n = 0;
+    while (n < g->insn_n && g->insn[n].op->comm == HPC_SEND) n++;
+    return n;
+}
+
+/* Instructions `from` to `end` - 1 of a rank's segment, which is a part of the given one. */
+static int run_part(staged *s, int rank, int segment, int whole, int64_t from, int64_t end)
 {
     const hpc_program *p = s->w->program[rank];
+    const hpc_segment *g = &s->w->whole[rank]->segment[whole];
     int64_t at = 0;
-    for (int64_t k = 0; k < p->segment[segment].insn_n; k++)
-        if (run_insn(s, rank, whole, &p->segment[segment].insn[k], &at) < 0) {
+    for (int64_t k = from; k < end; k++)
+        if (run_insn(s, rank, g, &p->segment[segment].insn[k], &at) < 0) {
             char where[96];
             return hpc_error_where("%s", hpc_insn_where(where, p, segment, k));
         }
     return HPC_OK;
+}
+
+static int run_segment(staged *s, int rank, int segment, int whole)
+{
+    return run_part(s, rank, segment, whole, 0, s->w->program[rank]->segment[segment].insn_n);
+}
+
+/* All ranks run a segment together: each sends its leading messages before any rank receives. */
+static int run_together(staged *s, int segment, int whole)
+{
+    int rc = HPC_OK;
+    for (int r = 0; r < s->w->ranks; r++) {
+        const hpc_segment *g = &s->w->program[r]->segment[segment];
+        TRY(run_part(s, r, segment, whole, 0, leading_sends(g)));
+    }
+    for (int r = 0; r < s->w->ranks; r++) {
+        const hpc_segment *g = &s->w->program[r]->segment[segment];
+        TRY(run_part(s, r, segment, whole, leading_sends(g), g->insn_n));
+    }
+out:
+    return rc;
+}
+
+/* A shared segment: ranks other than `keeper` have no memory of the microbatch there. */
+static int run_shared(staged *s, int segment, int whole, int keeper)
+{
+    size_t n = (size_t)s->w->whole[0]->value_n, all = n * (size_t)s->w->ranks;
+    bool *kept = hpc_alloc(all + 1, sizeof *kept);
+    int rc;
+    if (!kept) return HPC_E_NOMEM;
+    memcpy(kept, s->has, all * sizeof *kept);
+    for (int r = 0; r < s->w->ranks; r++)
+        if (r != keeper) memset(has_of(s, r, 0), 0, n * sizeof *kept);
+    TRY(run_together(s, segment, whole));
+    for (int r = 0; r < s->w->ranks; r++)
+        if (r != keeper) memcpy(has_of(s, r, 0), kept + (size_t)r * n, n * sizeof *kept);
+out:
+    hpc_free(kept);
+    return rc;
 }
 
 /* ---- what is complete ------------------------------------------------------------------------ */
@@ -158,17 +207,32 @@ static bool adds_once(const hpc_program *p, const hpc_insn *i)
         if (v < 0) continue;
         int role = hpc_insn_role(p, i, k);
         adds = adds || (role == HPC_INOUT && is_partial(&p->value[v]));
-        whole = whole || (role == HPC_IN && !is_partial(&p->value[v]));
+        whole =
+            whole || (role == HPC_IN && p->value[v].type.layout[HPC_AXIS_PIPE] == HPC_REPLICATED);
     }
     return adds && whole;
+}
+
+/* Ranks along pipe wait for each other in a collective: all start it. */
+static int check_collective(const staged *s, const hpc_segment *whole, int64_t k)
+{
+    const hpc_insn *i = &whole->insn[k];
+    const hpc_comm_attr *a = i->attr;
+    if (i->op->comm < 0 || !(a->axes >> HPC_AXIS_PIPE & 1)) return HPC_OK;
+    for (int r = 0; r < s->w->ranks; r++)
+        if (!s->by[(int64_t)r * whole->insn_n + k])
+            return hpc_fail(HPC_E_STATE, "stage %d does not start it, and others wait for it", r);
+    return HPC_OK;
 }
 
 static int check_insn(const staged *s, const hpc_segment *whole, int64_t k)
 {
     const hpc_insn *i = &whole->insn[k];
-    const hpc_program *g = s->w->whole;
+    const hpc_program *g = s->w->whole[0];
     bool once = adds_once(g, i);
     if (s->ran[k] == 0) return hpc_fail(HPC_E_STATE, "no stage runs it");
+    int rc = check_collective(s, whole, k);
+    if (rc < 0) return rc;
     if (once && s->ran[k] > 1)
         return hpc_fail(HPC_E_STATE, "%d stages add the same to a sum over stages", s->ran[k]);
     for (int a = 0; a < i->op->sig.operand_n && !once; a++) {
@@ -185,11 +249,11 @@ static int check_insn(const staged *s, const hpc_segment *whole, int64_t k)
 
 static int check_segment(const staged *s, int segment)
 {
-    const hpc_segment *whole = &s->w->whole->segment[segment];
+    const hpc_segment *whole = &s->w->whole[0]->segment[segment];
     for (int64_t k = 0; k < whole->insn_n; k++)
         if (check_insn(s, whole, k) < 0) {
             char where[96];
-            return hpc_error_where("%s", hpc_insn_where(where, s->w->whole, segment, k));
+            return hpc_error_where("%s", hpc_insn_where(where, s->w->whole[0], segment, k));
         }
     return HPC_OK;
 }
@@ -204,20 +268,33 @@ static int begin_segment(staged *s, const hpc_segment *whole)
     return s->ran && s->by ? HPC_OK : HPC_E_NOMEM;
 }
 
+/* The stages of forward or backward. */
+static int prove_stages(staged *s, int segment, bool backward)
+{
+    const hpc_prove_stages *w = s->w;
+    int stages = w->ranks * w->chunks, first = w->moved[segment] + w->interlaced, rc = HPC_OK;
+    for (int k = 0; k < stages; k++) {
+        int stage = backward ? stages - 1 - k : k, chunk = stage / w->ranks;
+        int at = first + (backward ? w->chunks - 1 - chunk : chunk);
+        TRY(run_segment(s, stage % w->ranks, at, segment));
+    }
+out:
+    return rc;
+}
+
 /* A microbatch passes the stages up in forward and down in backward. */
 static int prove_segment(staged *s, int segment)
 {
     const hpc_prove_stages *w = s->w;
-    const hpc_segment *whole = &w->whole->segment[segment];
     bool forward = segment == w->forward, backward = segment == w->backward;
-    int stages = forward || backward ? w->ranks * w->chunks : w->ranks, rc;
-    TRY(begin_segment(s, whole));
-    for (int k = 0; k < stages; k++) {
-        int stage = backward ? stages - 1 - k : k, rank = stage % w->ranks;
-        int at = w->moved[segment];
-        if (forward) at += stage / w->ranks;
-        if (backward) at += w->chunks - 1 - stage / w->ranks;
-        TRY(run_segment(s, rank, at, whole));
+    int at = w->moved[segment], rc;
+    TRY(begin_segment(s, &w->whole[0]->segment[segment]));
+    if (!forward && !backward) {
+        TRY(run_together(s, at, segment));
+    } else {
+        if (w->interlaced) TRY(run_shared(s, at, segment, forward ? 0 : w->ranks - 1));
+        TRY(prove_stages(s, segment, backward));
+        if (w->interlaced && backward) TRY(run_shared(s, at + 1 + w->chunks, segment, 0));
     }
     TRY(check_segment(s, segment));
 out:
@@ -239,14 +316,14 @@ int hpc_prove_stages_of(hpc_proof *out, const hpc_prove_stages *w)
     int rc = HPC_OK;
     *out = (hpc_proof){0};
     for (int r = 0; r < w->ranks; r++)
-        if (w->program[r]->value_n != w->whole->value_n)
+        if (w->program[r]->value_n != w->whole[0]->value_n)
             TRY(hpc_fail(HPC_E_STATE, "stage %d has %lld values, not %lld", r,
-                         (long long)w->program[r]->value_n, (long long)w->whole->value_n));
-    s.has = hpc_alloc((size_t)w->ranks * (size_t)w->whole->value_n + 1, sizeof *s.has);
+                         (long long)w->program[r]->value_n, (long long)w->whole[0]->value_n));
+    s.has = hpc_alloc((size_t)w->ranks * (size_t)w->whole[0]->value_n + 1, sizeof *s.has);
     if (!s.has) TRY(HPC_E_NOMEM);
-    for (int k = 0; k < w->whole->segment_n; k++) {
+    for (int k = 0; k < w->whole[0]->segment_n; k++) {
         TRY(prove_segment(&s, k));
-        out->instructions += w->whole->segment[k].insn_n;
+        out->instructions += w->whole[0]->segment[k].insn_n;
     }
     TRY(check_posts(&s));
     out->moves = s.post_n;

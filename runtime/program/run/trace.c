@@ -142,7 +142,7 @@ static void put_cause(hpc_json_out *w, const hpc_exec *e, const hpc_event *v)
     bool forward = e->p->segment[v->segment].phase == HPC_FORWARD;
     hpc_json_open(w, "args", '{');
     hpc_json_put_text(w, "cause",
-                      forward ? "activations of the stage before" : "gradients of the stage after");
+                      forward ? "activations of another stage" : "gradients of another stage");
     hpc_json_close(w, '}');
 }
 
