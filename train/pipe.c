@@ -100,27 +100,35 @@ static void add_if(lister *w, int run, int microbatch)
 /* In a round each rank has one forward and one backward, neither of which waits for others of the
  * round, and then the shared tasks. The last rank's forward, and the head, are of microbatch
  * `round`. */
-static void add_round(lister *w, int round, bool forward, bool backward)
+static void add_forward(lister *w, int round)
 {
-    int behind = w->ranks - 1 - w->rank;
-    if (backward) add_if(w, HPC_PLAN_BACKWARD, round - 1 - behind);
-    if (forward) add_if(w, HPC_PLAN_FORWARD, round + behind);
-    if (backward) add_if(w, HPC_PLAN_TABLE, round - w->ranks);
-    if (backward) add_if(w, HPC_PLAN_HEAD, round);
-    if (forward) add_if(w, HPC_PLAN_EMBED, round + w->ranks);
+    add_if(w, HPC_PLAN_FORWARD, round + w->ranks - 1 - w->rank);
+}
+
+static void add_backward(lister *w, int round)
+{
+    add_if(w, HPC_PLAN_BACKWARD, round - w->ranks + w->rank);
+}
+
+static void add_gradients(lister *w, int round)
+{
+    add_if(w, HPC_PLAN_TABLE, round - w->ranks);
+    add_if(w, HPC_PLAN_HEAD, round);
 }
 
 /* Tables and heads follow each other in one order in both schedules, so a tied table's gradient has
  * the same bits. */
 static void list_interlaced(lister *w)
 {
-    int first = 1 - w->ranks, end = w->microbatches + w->ranks;
-    add(w, HPC_PLAN_EMBED, 0, 0);
-    if (w->q->schedule == HPC_PIPE_GPIPE) {
-        for (int r = first; r < w->microbatches; r++) add_round(w, r, true, false);
-        for (int r = 0; r < end; r++) add_round(w, r, false, true);
-    } else {
-        for (int r = first; r < end; r++) add_round(w, r, true, true);
+    bool first = w->q->schedule == HPC_PIPE_GPIPE; /* all forwards */
+    int begin = 1 - w->ranks, end = w->microbatches + w->ranks;
+    for (int m = 0; m < (first ? w->microbatches : 1); m++) add(w, HPC_PLAN_EMBED, 0, m);
+    for (int r = begin; r < end && first; r++) add_forward(w, r);
+    for (int r = begin; r < end; r++) {
+        add_backward(w, r);
+        if (!first) add_forward(w, r);
+        add_gradients(w, r);
+        if (!first) add_if(w, HPC_PLAN_EMBED, r + w->ranks);
     }
 }
 
@@ -310,7 +318,8 @@ static int first_open(const events *w, int rank)
     return k < w->list[rank].gradient_n ? k : -1;
 }
 
-/* When all ranks have come to shared task t, and what one of them sends has arrived. */
+/* When all ranks have come to shared task t, and the messages that one of them sends to each other
+ * have arrived, one after the other. */
 static double shared_start(const events *w, const hpc_plan_task *t)
 {
     double at = 0;
@@ -320,7 +329,7 @@ static double shared_start(const events *w, const hpc_plan_task *t)
         if (!o || o->run != t->run || o->microbatch != t->microbatch) return INFINITY;
         at = fmax(at, fmax(ready_at(w, r, k), w->rank[r].free));
     }
-    return at + (t->run == HPC_PLAN_EMBED ? 0 : w->t->message);
+    return at + (t->run == HPC_PLAN_EMBED ? 0 : (w->ranks - 1) * w->t->message);
 }
 
 /* The task that the rank starts next, and when; -1: it waits for others. */

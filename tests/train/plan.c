@@ -108,6 +108,25 @@ static void interlaced_tables_have_the_same_bubble(void **state)
         }
 }
 
+/* Tasks without time, messages of 1, as many microbatches as ranks: after ranks - 1 messages up,
+ * each head and each table waits for ranks - 1 messages of one rank. */
+static void shared_tasks_wait_for_all_messages(void **state)
+{
+    static const double none[HPC_STAGES];
+    (void)state;
+    for (int ranks = 2; ranks <= P; ranks *= 2) {
+        hpc_plan_list l[P];
+        hpc_plan_span s;
+        hpc_pipe q = {.schedule = HPC_PIPE_GPIPE, .vocab = HPC_VOCAB_INTERLACED};
+        make_lists(l, &q, ranks, ranks);
+        test_ok(hpc_plan_simulate_tasks(
+            &s, l, ranks, 1, HPC_PLAN_IN_ORDER,
+            &(hpc_plan_times){.forward = none, .backward = none, .message = 1}));
+        assert_true(s.seconds == (ranks - 1) * (2 * ranks + 1));
+        free_lists(l, ranks);
+    }
+}
+
 static void schedules_name_what_does_not_fit(void **state)
 {
     (void)state;
@@ -297,6 +316,7 @@ int main(void)
                                        cmocka_unit_test(bubbles_are_those_of_the_closed_form),
                                        cmocka_unit_test(interleaving_divides_the_bubble),
                                        cmocka_unit_test(interlaced_tables_have_the_same_bubble),
+                                       cmocka_unit_test(shared_tasks_wait_for_all_messages),
                                        cmocka_unit_test(schedules_name_what_does_not_fit),
                                        cmocka_unit_test(a_plan_is_read_as_written),
                                        cmocka_unit_test(faults_in_a_plan_are_named),
