@@ -155,6 +155,7 @@ eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perp
 eval complete, eval perplexity, eval pareval, eval pragma | | hpccoder eval perplexity "$ROOT/share/pilot.gguf" axpy.c --compare scores --json
 plan show | | hpccoder plan show --grid data=2,row=2 --json
 plan show | | hpccoder plan show --grid pipe=2 --layers 2 --json
+plan show | | hpccoder plan show --grid pipe=2 --pipe-vocab interlaced --layers 2 --json
 plan check | | hpccoder plan check --grid data=2 --json
 plan check | | hpccoder plan check --grid data=2 --memory 0.00001 --json
 plan simulate | | hpccoder plan simulate --machine two-cores --grid data=2 --json
