@@ -249,6 +249,7 @@ typedef struct clock_of { /* of one rank */
     double *end;          /* by task: when it has ended; INFINITY: not yet */
     double free;          /* when the running task ends */
     int done, flight;
+    int open; /* first task that has not ended */
 } clock_of;
 
 typedef struct events {
@@ -311,22 +312,16 @@ static choice choice_of(const events *w, int rank, int k, double ready)
     return c;
 }
 
-static int first_open(const events *w, int rank)
-{
-    int k = 0;
-    while (k < w->list[rank].gradient_n && !isinf(w->rank[rank].end[k])) k++;
-    return k < w->list[rank].gradient_n ? k : -1;
-}
-
 /* When all ranks have come to shared task t, and the messages that one of them sends to each other
  * have arrived, one after the other. */
 static double shared_start(const events *w, const hpc_plan_task *t)
 {
     double at = 0;
     for (int r = 0; r < w->ranks; r++) {
-        int k = first_open(w, r);
-        const hpc_plan_task *o = k >= 0 ? &w->list[r].task[k] : NULL;
-        if (!o || o->run != t->run || o->microbatch != t->microbatch) return INFINITY;
+        int k = w->rank[r].open;
+        const hpc_plan_task *o = &w->list[r].task[k];
+        if (k == w->list[r].gradient_n || o->run != t->run || o->microbatch != t->microbatch)
+            return INFINITY;
         at = fmax(at, fmax(ready_at(w, r, k), w->rank[r].free));
     }
     return at + (t->run == HPC_PLAN_EMBED ? 0 : (w->ranks - 1) * w->t->message);
@@ -335,14 +330,14 @@ static double shared_start(const events *w, const hpc_plan_task *t)
 /* The task that the rank starts next, and when; -1: it waits for others. */
 static int next_task(const events *w, int rank, double *start)
 {
-    int open = first_open(w, rank);
-    if (open >= 0 && hpc_plan_run_is_shared(w->list[rank].task[open].run)) {
+    int open = w->rank[rank].open;
+    if (hpc_plan_run_is_shared(w->list[rank].task[open].run)) {
         *start = shared_start(w, &w->list[rank].task[open]);
         return isinf(*start) ? -1 : open;
     }
     const hpc_plan_list *l = &w->list[rank];
     choice best = {.task = -1, .at = INFINITY};
-    for (int k = 0; k < l->gradient_n; k++) {
+    for (int k = open; k < l->gradient_n; k++) {
         if (!isinf(w->rank[rank].end[k])) continue;
         double ready = ready_at(w, rank, k);
         choice c = choice_of(w, rank, k, ready);
@@ -364,6 +359,7 @@ static void run_task(events *w, hpc_plan_span *out, int rank, int k, double star
     c->end[k] = c->free = start + seconds;
     out->idle[rank] -= c->end[k] - start;
     c->done++;
+    while (c->open < w->list[rank].gradient_n && !isinf(c->end[c->open])) c->open++;
     if (t->chunk == 0 && !shared) c->flight += forward ? 1 : -1;
     if (c->flight > out->in_flight[rank]) out->in_flight[rank] = c->flight;
     if (c->end[k] > out->seconds) out->seconds = c->end[k];
@@ -388,7 +384,7 @@ static int advance(events *w, hpc_plan_span *out, bool *more)
                         open, w->rank[open].done, w->list[open].gradient_n);
     bool shared = hpc_plan_run_is_shared(w->list[rank].task[task].run);
     for (int r = shared ? 0 : rank; r < (shared ? w->ranks : rank + 1); r++)
-        run_task(w, out, r, shared ? first_open(w, r) : task, at);
+        run_task(w, out, r, shared ? w->rank[r].open : task, at);
     return HPC_OK;
 }
 
