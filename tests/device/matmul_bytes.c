@@ -95,6 +95,62 @@ static void integers_of_random_blocks(void **state)
     }
 }
 
+static int select_grouped(hpc_plan *p, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->grouped(p, workers, args);
+}
+
+/* A group with as many rows, and the live ones of a product with all of them. */
+static void check_groups(const hpc_grouped_args *plain, const hpc_tensor *want, const char *isa)
+{
+    hpc_test_heap h = {0};
+    int64_t cols = want->extent[1];
+
+    for (int64_t m = 1; m <= want->extent[0]; m++) {
+        hpc_grouped_args t = *plain;
+        int32_t start[] = {0, (int32_t)m};
+        t.y = hpc_test_twin(&h, want);
+        memset(t.y.data, 0xff, hpc_tensor_bytes(want));
+        t.start.data = start;
+        assert_int_equal(hpc_test_launch(select_grouped, isa, 1 + (int)m % 3, &t), 0);
+        assert_memory_equal(t.y.data, want->data, (size_t)(m * cols) * sizeof(float));
+    }
+    hpc_test_heap_free(&h);
+}
+
+/* Blocks as files store them give the bits of panels, with any number of rows. */
+static void plain_blocks_give_bits_of_panels(void **state)
+{
+    static const int64_t ns[] = {16, 45, 7};
+
+    (void)state;
+    for (int i = 0; i < TYPES * 3; i++) {
+        bool large = hpc_dtype_get(weight[i % TYPES])->block > 32;
+        hpc_test_heap h = {0};
+        hpc_tensor b;
+        product c = {.m = 13,
+                     .n = ns[i / TYPES],
+                     .k = large ? 768 : 32 * (1 + 3 * i),
+                     .trans_b = true,
+                     .int8 = true,
+                     .b = weight[i % TYPES]};
+        hpc_matmul_args a = args_of(&h, &c, &b);
+        hpc_test_draw_blocks(b.data, c.b, c.n * c.k / hpc_dtype_get(c.b)->block, -6, (uint64_t)i);
+        a.b = panels_of(&h, &b);
+        hpc_grouped_args plain = {.y = a.y,
+                                  .a = a.a,
+                                  .b = b,
+                                  .start = hpc_test_tensor(&h, HPC_I32, 1, 2, 0, 0, 0),
+                                  .attr = {.trans_b = true, .int8 = true}};
+        plain.b.rank = 3, plain.b.extent[0] = 1, plain.b.extent[1] = c.n, plain.b.extent[2] = c.k;
+        for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
+            assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), 0);
+            check_groups(&plain, &a.y, *isa);
+        }
+        hpc_test_heap_free(&h);
+    }
+}
+
 /* NaN and infinity stay visible. */
 static void integers_keep_what_is_not_finite(void **state)
 {
@@ -181,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
         cmocka_unit_test(integers_of_random_blocks),
+        cmocka_unit_test(plain_blocks_give_bits_of_panels),
         cmocka_unit_test(integers_keep_what_is_not_finite),
         cmocka_unit_test(bytes),
         cmocka_unit_test(bytes_at_their_ends),

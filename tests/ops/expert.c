@@ -287,10 +287,12 @@ static void blocks_by_group(const char *isa, hpc_dtype type)
 
 static void blocks_need_no_panels(void **state)
 {
-    static const hpc_dtype types[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype types[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K,   HPC_Q5_K,
+                                      HPC_Q6_K, HPC_Q4_1, HPC_Q5_0,   HPC_Q5_1,
+                                      HPC_Q2_K, HPC_Q3_K, HPC_IQ4_NL, HPC_IQ4_XS};
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
-        for (int k = 0; k < 5; k++) blocks_by_group(*isa, types[k]);
+        for (int k = 0; k < 12; k++) blocks_by_group(*isa, types[k]);
 }
 
 static int open_bench(void **state)

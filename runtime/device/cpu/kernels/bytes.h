@@ -28,6 +28,11 @@ enum {
 #else
     BYTES_PANELS = 1,
 #endif
+#if defined(__AVX2__)
+    BYTES_FEW = 2, /* up to so many rows, packing a matrix for them costs more than it saves */
+#else
+    BYTES_FEW = 0,
+#endif
     BYTES_SPARE = 10240 * BYTES_PANELS /* bytes per worker for unpacked units */
 };
 
@@ -68,6 +73,17 @@ typedef struct byte_job {
     float *y; /* not NULL: receives the plain sums, rows y_ld apart; `done` may not be called */
     int64_t y_ld;
 } byte_job;
+
+/* c [n] = a single row, a->m = 1, times n <= BYTES_COLS rows of blocks as files store them, with
+ * the bits of cpu_bytes. term: work space for BYTES_COLS rows of `bytes_terms` floats. Must not be
+ * called if BYTES_FEW is 0. (bytes_plain.c) */
+void HPC_WIDTH(cpu_bytes_plain)(float *c, const byte_rows *a, const uint8_t *rows, hpc_dtype b,
+                                int64_t n, float *term);
+
+static inline int64_t bytes_terms(int64_t k)
+{
+    return (k / BYTES_UNIT + BYTES_UNITS - 1) / BYTES_UNITS * BYTES_UNITS;
+}
 
 /* c: work space for [panels][rows,16] floats. spare: BYTES_SPARE bytes, aligned. */
 void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare);

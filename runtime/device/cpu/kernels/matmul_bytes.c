@@ -1,6 +1,7 @@
 /*
- * matmul_bytes.c: products with packed block formats: all workers round the rows once, then each
- * computes whole columns of tiles.
+ * matmul_bytes.c: products with block formats: all workers round the rows once, then each computes
+ * whole columns of tiles. A plain matrix is packed panel by panel when it is used, or read without
+ * packing if it is multiplied by few rows.
  */
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum {
 typedef struct shape {
     int64_t batch, m, n, k, panels;
     hpc_dtype b;
-    bool plain;           /* b is packed panel by panel when it is used */
+    bool plain;           /* b is not packed */
     const int32_t *start; /* first row of each group of rows; NULL: entries of m rows */
 } shape;
 
@@ -75,18 +76,23 @@ static size_t panel_bytes(const shape *s)
     return (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
 }
 
-/* Panels of a tile, where b is plain. */
-static size_t worker_bytes(const shape *s)
+/* Panels of a tile, or terms of columns, where b is plain. */
+static size_t plain_bytes(const shape *s)
 {
-    size_t packed = s->plain ? BYTES_PANELS * panel_bytes(s) : 0;
+    size_t packed = BYTES_PANELS * panel_bytes(s);
+    size_t terms = (size_t)bytes_terms(s->k) * BYTES_COLS * sizeof(float);
 
-    return BYTES_SPARE + whole_lines(tile_bytes(s)) + packed;
+    return packed > terms ? packed : terms;
 }
 
-/* Those of batch entry e, of which so many are live. */
-static byte_rows rows_of(const shape *s, void *workspace, int64_t e, int64_t live)
+static size_t worker_bytes(const shape *s)
 {
-    int64_t first = row_of(s, e);
+    return BYTES_SPARE + whole_lines(tile_bytes(s)) + (s->plain ? plain_bytes(s) : 0);
+}
+
+/* Those from row `first` of all entries on, which are rounded together. */
+static byte_rows rows_at(const shape *s, void *workspace, int64_t first, int64_t live)
+{
     char *scale = (char *)workspace + integer_bytes(s), *sum = scale + unit_bytes(s);
 
     byte_rows rows = HPC_ISA(cpu_bytes_rows)(s->b, live, s->k);
@@ -109,6 +115,12 @@ static int64_t live_rows(const hpc_matmul_args *a, const shape *s, int64_t e)
 
     if (s->start) return s->start[e + 1] - s->start[e];
     return a->a.ragged == lead ? hpc_tensor_live(&a->a, lead ? e : 0) : s->m;
+}
+
+/* True if m rows are rounded separately and multiplied by the plain b without packing it. */
+static bool are_few(const shape *s, int64_t m)
+{
+    return s->plain && m <= BYTES_FEW;
 }
 
 /* Rows of a tile: as many as there may be while there are tiles enough for every worker, and in
@@ -169,15 +181,23 @@ static void finish(const byte_job *job, int64_t first, int64_t rows, float *x, i
     }
 }
 
+static void round_rows(const hpc_matmul_args *a, const shape *s, int64_t first, int64_t n,
+                       const hpc_launch *l)
+{
+    byte_rows rows = rows_at(s, l->workspace, first, n);
+    hpc_tensor at = a->a;
+    int64_t lo, hi;
+
+    at.data = element(&a->a, first * s->k);
+    hpc_share(&lo, &hi, n * (s->k / BYTES_UNIT), 1, l->worker, l->workers);
+    HPC_ISA(cpu_bytes_round)(&rows, &at, lo, hi);
+}
+
 static void round_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
 {
-    int64_t m = live_rows(a, s, e), units = s->k / BYTES_UNIT, lo, hi;
-    byte_rows rows = rows_of(s, l->workspace, e, m);
-    hpc_tensor entry = a->a;
+    int64_t m = live_rows(a, s, e), some = are_few(s, m) ? 1 : m;
 
-    entry.data = element(&a->a, row_of(s, e) * s->k);
-    hpc_share(&lo, &hi, m * units, 1, l->worker, l->workers);
-    HPC_ISA(cpu_bytes_round)(&rows, &entry, lo, hi);
+    for (int64_t i = 0; i < m; i += some) round_rows(a, s, row_of(s, e) + i, some, l);
 }
 
 /* Panels j .. j+n-1 of entry e, whose matrix begins at b; plain rows are packed into `own`. */
@@ -195,20 +215,47 @@ static const void *panels_of(const shape *s, const char *b, int64_t j, int n, ch
     return to;
 }
 
-static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
+/* The matrix of entry e. */
+static const char *matrix_of(const hpc_matmul_args *a, const shape *s, int64_t e)
 {
-    int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), parts, lo, hi;
-    byte_rows rows = rows_of(s, l->workspace, e, m);
-    const char *b = a->b.data;
+    size_t row = panel_bytes(s) / BYTES_COLS;
+    int64_t rows = s->plain ? s->n : s->panels * BYTES_COLS;
+
+    return (const char *)a->b.data + (a->b.rank == 3 ? (size_t)(e * rows) * row : 0);
+}
+
+static void run_few(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t m,
+                    const hpc_launch *l)
+{
+    int64_t first = row_of(s, e), lo, hi;
+    size_t row = panel_bytes(s) / BYTES_COLS;
+    float x[BYTES_COLS] = {0}, *term = (float *)(l->cpu.worker + BYTES_SPARE);
+
+    hpc_share(&lo, &hi, s->panels, 1, l->worker, l->workers);
+    for (int64_t j = lo * BYTES_COLS; j < hi * BYTES_COLS; j += BYTES_COLS) {
+        const uint8_t *b = (const uint8_t *)matrix_of(a, s, e) + (size_t)j * row;
+        int64_t cols = least(BYTES_COLS, s->n - j);
+        corner to = {a, s, e, j, false};
+        for (int64_t i = 0; i < m; i++) {
+            byte_rows rows = rows_at(s, l->workspace, first + i, 1);
+            HPC_WIDTH(cpu_bytes_plain)(x, &rows, b, s->b, cols, term);
+            finish_rows(&to, i, 1, 1, x, 0);
+        }
+    }
+}
+
+static void run_tiles(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t m,
+                      const hpc_launch *l)
+{
+    int64_t part = tile_rows(s, m, l->workers), parts, lo, hi;
+    byte_rows rows = rows_at(s, l->workspace, row_of(s, e), m);
+    const char *b = matrix_of(a, s, e);
     const void *panel = NULL;
     int64_t panel_j = -1;
     char *own = l->cpu.worker;
     float *x = (float *)(own + BYTES_SPARE);
 
     rows.fetch_far = l->cpu.traits->intel;
-    if (a->b.rank == 3 && s->plain) b += (size_t)(e * s->n) * (panel_bytes(s) / BYTES_COLS);
-    if (a->b.rank == 3 && !s->plain) b += (size_t)(e * s->panels) * panel_bytes(s);
-    if (m == 0) return;
     parts = parts_of(m, part);
     hpc_share(&lo, &hi, parts * parts_of(s->panels, BYTES_PANELS), 1, l->worker, l->workers);
     for (int64_t at = lo; at < hi; at++) {
@@ -230,6 +277,17 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
         }
         HPC_ISA(cpu_bytes)(&job, x, own);
     }
+}
+
+static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
+{
+    int64_t m = live_rows(a, s, e);
+
+    if (m == 0) return;
+    if (are_few(s, m))
+        run_few(a, s, e, m, l);
+    else
+        run_tiles(a, s, e, m, l);
 }
 
 static void run_entries(const hpc_matmul_args *a, const shape *s, int64_t batch,
