@@ -14,7 +14,7 @@
 enum {
     WIDTH = 8,        /* units, and rows, of a vector */
     BLOCK_MOST = 272, /* bytes of 8 units */
-    AHEAD = 2048      /* bytes: a core prefetches no further than to the end of a page */
+    AHEAD = 4096      /* bytes: a core prefetches no further than to the end of a page */
 };
 _Static_assert((int)WIDTH == (int)BYTES_UNITS, "a vector has the units of a large block");
 
@@ -48,9 +48,10 @@ INLINE int bytes_of(const hpc_dtype d)
 /* 16 bytes: their low nibbles, then their high ones. */
 INLINE __m256i nibbles_at(const uint8_t *from)
 {
-    __m128i x = _mm_loadu_si128((const __m128i *)from);
+    const __m256i shift = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+    __m256i x = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from));
 
-    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(x, 4), x), _mm256_set1_epi8(15));
+    return _mm256_and_si256(_mm256_srlv_epi32(x, shift), _mm256_set1_epi8(15));
 }
 
 INLINE __m256i bytes_at(const uint8_t *from)
@@ -80,7 +81,7 @@ INLINE __m256i fifth_bits(const uint8_t *from)
 
     memcpy(&word, from, sizeof word);
     __m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(word), byte), bit);
-    return _mm256_and_si256(_mm256_cmpeq_epi8(x, bit), _mm256_set1_epi8(16));
+    return shifted(_mm256_min_epu8(x, _mm256_set1_epi8(1)), 4);
 }
 
 INLINE __m256i levels_of(__m256i nibbles)
@@ -132,6 +133,16 @@ INLINE __m256 half_at(const uint8_t *from)
     return _mm256_set1_ps(_cvtsh_ss(half));
 }
 
+/* Number i of two. */
+INLINE __m256 half_of_two(const uint8_t *from, const int i)
+{
+    int32_t word;
+
+    memcpy(&word, from, sizeof word);
+    __m128 x = _mm_cvtph_ps(_mm_cvtsi32_si128(word));
+    return _mm256_broadcastss_ps(i ? _mm_movehdup_ps(x) : x);
+}
+
 /* Numbers of 16 bits, one of each of 8 blocks. */
 INLINE __m256 halves_at(const uint8_t *from, const hpc_dtype d)
 {
@@ -178,10 +189,10 @@ INLINE __m256 scales_of(const uint8_t *block, const hpc_dtype d)
 {
     switch (d) {
     case HPC_Q4_K:
-    case HPC_Q5_K: return _mm256_mul_ps(half_at(block), six_bits(block + 4, block + 12, 0));
+    case HPC_Q5_K: return _mm256_mul_ps(half_of_two(block, 0), six_bits(block + 4, block + 12, 0));
     case HPC_IQ4_XS: return _mm256_mul_ps(half_at(block), six_bits_apart(block + 2, block + 4));
     case HPC_Q6_K: return half_at(block + 208);
-    case HPC_Q2_K: return half_at(block + 80);
+    case HPC_Q2_K: return half_of_two(block + 80, 0);
     case HPC_Q3_K: return half_at(block + 108);
     default: return halves_at(block, d);
     }
@@ -197,8 +208,8 @@ INLINE __m256 minima_of(const uint8_t *block, const hpc_dtype d)
     switch (d) {
     case HPC_Q4_1: return negated(halves_at(block + 2, d));
     case HPC_Q5_1: return negated(halves_at(block + 2, d));
-    case HPC_Q2_K: return half_at(block + 82);
-    default: return _mm256_mul_ps(half_at(block + 2), six_bits(block + 8, block + 12, 4));
+    case HPC_Q2_K: return half_of_two(block + 80, 1);
+    default: return _mm256_mul_ps(half_of_two(block, 1), six_bits(block + 8, block + 12, 4));
     }
 }
 
@@ -281,6 +292,19 @@ INLINE __m256i half_totals(const __m256i x[WIDTH])
     return _mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high));
 }
 
+/* The sum of each of 8 vectors of 16 bits, if half a sum fits in these. */
+INLINE __m256i total16(const __m256i x[WIDTH])
+{
+    const __m256i pairs = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
+    __m256i a = fold16by2(fold16(x[0], x[1]), fold16(x[2], x[3]));
+    __m256i b = fold16by2(fold16(x[4], x[5]), fold16(x[6], x[7]));
+
+    a = _mm256_add_epi16(_mm256_permute2x128_si256(a, b, 0x20),
+                         _mm256_permute2x128_si256(a, b, 0x31));
+    return _mm256_madd_epi16(_mm256_shuffle_epi8(a, pairs), _mm256_set1_epi16(1));
+}
+
 /* Products of bytes, added in pairs. */
 INLINE __m256i products(__m256i b, __m256i x, const hpc_dtype d)
 {
@@ -310,7 +334,7 @@ INLINE __m256i dots_of(const uint8_t *block, const units *row, const hpc_dtype d
         x[u] = products(integers_at(block, u, d), bytes_at(row->q + u * UNIT), d);
         if (!small) x[u] = _mm256_madd_epi16(x[u], d == HPC_Q6_K ? scales_at(scale, u) : scale);
     }
-    __m256i dot = small ? _mm256_madd_epi16(half_totals(x), scale) : total(x);
+    __m256i dot = halves ? _mm256_madd_epi16(half_totals(x), scale) : small ? total16(x) : total(x);
     if (formats[d].form == BYTES_OFFSET) dot = _mm256_add_epi32(dot, sum);
     if (d == HPC_Q3_K)
         dot = _mm256_sub_epi32(dot, _mm256_slli_epi32(_mm256_madd_epi16(scale, sum), 2));
