@@ -28,8 +28,10 @@ enum {
 #else
     BYTES_PANELS = 1,
 #endif
-#if defined(__AVX2__)
+#if defined(__AVX512VNNI__)
     BYTES_FEW = 2, /* up to so many rows, packing a matrix for them costs more than it saves */
+#elif defined(__AVX2__)
+    BYTES_FEW = 3,
 #else
     BYTES_FEW = 0,
 #endif
