@@ -110,6 +110,7 @@ static int make(completing *x, const int *cancel)
     bool streams = x->samples == 1 || (x->until_good && terminal_is(stdout));
     if (!o->json && !o->write && streams && !o->no_verbatim) r.ready = print_ready;
     hpc_cmd_progress(&x->progress, o->quiet);
+    x->progress.until_ns = r.until_ns;
     if (!o->quiet) r.reading = complete_show_reading;
     if (!o->quiet && !r.ready) r.writing = complete_show_writing;
     const hpc_complete_source_options s = {.checker = x->checker,

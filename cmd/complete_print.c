@@ -217,6 +217,53 @@ static void remark_base(const completing *x)
             x->name, b->line, b->error, b->headers[0] ? "; checked with " : "", b->headers);
 }
 
+/* Samples from item k on that kind rejects; 0 if it rejects an earlier one. */
+static int64_t rejected_from(const hpc_completions *m, int64_t k, const char *kind)
+{
+    int64_t times = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        const hpc_completion_check *worst = hpc_completion_worst(&m->item[i]);
+        if (!worst || strcmp(worst->kind, kind) != 0) continue;
+        if (i < k) return 0;
+        times += m->item[i].times;
+    }
+    return times;
+}
+
+/* Adds the number of samples by the failed check that weighs most: "5 compile, 3 intent". */
+static void put_rejections(hpc_buf *out, const hpc_completions *m)
+{
+    const char *before = "";
+    for (int64_t k = 0; k < m->n; k++) {
+        const hpc_completion_check *worst = hpc_completion_worst(&m->item[k]);
+        int64_t times = worst ? rejected_from(m, k, worst->kind) : 0;
+        if (times == 0) continue;
+        hpc_buf_printf(out, "%s%lld %s", before, (long long)times, worst->kind);
+        before = ", ";
+    }
+}
+
+/* The best completion ends and pairs its brackets, but fails another check. */
+static void remark_rejected(const completing *x, const hpc_completion_check *worst)
+{
+    hpc_buf line = {0};
+    hpc_buf_printf(&line, "%s:%lld: ", x->name, (long long)x->spot.line);
+    if (x->made.drawn > 1) {
+        hpc_buf_printf(
+            &line, "none of %lld samples passes the checks (failed: ", (long long)x->made.drawn);
+        put_rejections(&line, &x->made);
+        hpc_buf_printf(&line, "); the best fails %s: %s; try more --samples, or a larger --model",
+                       worst->kind, worst->text);
+    } else {
+        hpc_buf_printf(&line,
+                       "the completion fails the check %s: %s; --samples 8 draws more and prints "
+                       "the best",
+                       worst->kind, worst->text);
+    }
+    if (line.n > 0) hpc_cmd_warn(line.data, "complete");
+    hpc_buf_release(&line);
+}
+
 static void remark_end(const completing *x)
 {
     const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
@@ -226,6 +273,8 @@ static void remark_end(const completing *x)
                 x->name, (long long)x->spot.line, k->text,
                 x->o->write && !x->o->partial ? "; nothing was written (--partial accepts it)" : "",
                 c->finish == HPC_COMPLETION_LENGTH ? "; -n N allows more tokens" : "");
+    else if (c && c->text.n > 0 && hpc_completion_worst(c))
+        remark_rejected(x, hpc_completion_worst(c));
     else if (c && c->finish == HPC_COMPLETION_FORCED)
         fprintf(stderr,
                 "hpccoder complete: %s:%lld: the model did not end; its brackets were closed "

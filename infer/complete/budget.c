@@ -13,7 +13,7 @@ enum {
     WARM_UP = 32, /* tokens: memory is touched for the first time */
     CHUNK = 96,   /* tokens of a measurement; the fastest counts, so that a pause does not */
     CHUNKS = 3,
-    STEP = 256 /* a limit is a multiple, so that noise seldom changes it */
+    STEP = 256 /* distance of limits, so that noise seldom changes them */
 };
 
 /* An operation of attention takes this many times as long as one of a product: 4089 tokens of a

@@ -131,7 +131,9 @@ int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, s
                       const int32_t *id, int64_t id_n);
 
 /* ---- length of prompts (budget.c) -------------------------------------------------------- */
-enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
+/* Least limit in tokens: shorter prompts are not limited by time. A prompt that is cut there keeps
+ * at least 512, because whole lines and at most 144 tokens more than necessary are dropped. */
+enum { COMPLETE_BUDGET_LEAST = 512 + 144 };
 /* Measured on the first 320 tokens of a prompt, which stay in the cache. */
 int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
 /* Lets a port read the first tokens of a prompt, which stay in the cache, to measure its rate. */

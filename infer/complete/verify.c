@@ -376,6 +376,14 @@ const hpc_completion_check *hpc_completion_incomplete(const hpc_completion *c,
     return NULL;
 }
 
+const hpc_completion_check *hpc_completion_worst(const hpc_completion *c)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int64_t i = 0; i < c->check_n; i++)
+            if (!c->check[i].ok && strcmp(c->check[i].kind, kinds[k]) == 0) return &c->check[i];
+    return NULL;
+}
+
 bool hpc_completion_is_good(const hpc_completion *c)
 {
     return depth(c) == 0;

@@ -58,6 +58,8 @@ bool hpc_completion_has_failed(const hpc_completion *c, const char *kind); /* th
  * ignores parse, because the next line may continue the statement. */
 const hpc_completion_check *hpc_completion_incomplete(const hpc_completion *c,
                                                       hpc_complete_stop stop);
+/* The failed check that weighs most; NULL: none. */
+const hpc_completion_check *hpc_completion_worst(const hpc_completion *c);
 bool hpc_completion_is_good(const hpc_completion *c); /* not empty, not forced, all checks passed */
 
 #ifdef __cplusplus

@@ -229,6 +229,7 @@ typedef struct hpc_progress {
     int64_t total; /* 0: unknown */
     int64_t start_ns, shown_ns;
     int64_t start_done; /* done before the start: set after it when resuming */
+    int64_t until_ns;   /* deadline by hpc_clock_ns, which bounds the time left; 0: none */
 } hpc_progress;
 void hpc_progress_start(hpc_progress *p, const char *label, const char *unit, int64_t total);
 void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra); /* extra may be NULL */

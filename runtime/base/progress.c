@@ -107,7 +107,14 @@ static void add_done(line *l, const hpc_progress *p, int64_t done)
     add(l, text);
 }
 
-static void add_rate(line *l, const hpc_progress *p, int64_t done, double rate)
+/* Seconds until all is done at this rate, or until the deadline. */
+static double left_of(const hpc_progress *p, int64_t done, double rate, int64_t now)
+{
+    double left = (double)(p->total - done) / rate;
+    return p->until_ns ? fmin(left, (double)(p->until_ns - now) / (double)SECOND) : left;
+}
+
+static void add_rate(line *l, const hpc_progress *p, int64_t done, double rate, int64_t now)
 {
     char text[80], n[24];
     if (rate <= 0.0) return;
@@ -115,7 +122,7 @@ static void add_rate(line *l, const hpc_progress *p, int64_t done, double rate)
     snprintf(text, sizeof text, ", %s %s/s", n, p->unit);
     add(l, text);
     if (p->total <= done) return;
-    write_time(n, sizeof n, (double)(p->total - done) / rate);
+    write_time(n, sizeof n, left_of(p, done, rate, now));
     snprintf(text, sizeof text, ", %s left", n);
     add(l, text);
 }
@@ -152,7 +159,7 @@ void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra)
         add(&l, ":");
     }
     add_done(&l, p, done);
-    add_rate(&l, p, done, rate_of(p, done, now));
+    add_rate(&l, p, done, rate_of(p, done, now), now);
     if (extra && extra[0]) {
         add(&l, ", ");
         add(&l, extra);

@@ -110,6 +110,27 @@ static void test_lines_elsewhere(void **state)
     assert_string_equal(output(f), "");
 }
 
+static void deadline_bounds_the_time_left(void **state)
+{
+    fixture *f = *state;
+    hpc_progress_start(&f->p, "completing", "tokens", 1000);
+    f->p.start_ns = hpc_clock_ns() - 100 * SECOND;
+    f->p.shown_ns = f->p.start_ns;
+    f->p.until_ns = hpc_clock_ns() + 20 * SECOND + SECOND / 4;
+    hpc_progress_update(&f->p, 100, NULL); /* 900 s at this rate */
+    assert_string_equal(output(f), "completing:  10% 100/1.00k tokens, 1.00 tokens/s, 20s left\n");
+    clear(f);
+    f->p.shown_ns -= 100 * SECOND;
+    f->p.until_ns = hpc_clock_ns() - SECOND;
+    hpc_progress_update(&f->p, 100, NULL);
+    assert_non_null(strstr(output(f), ", 0s left\n"));
+    clear(f);
+    f->p.shown_ns -= 100 * SECOND;
+    f->p.until_ns = hpc_clock_ns() + 5000 * SECOND;
+    hpc_progress_update(&f->p, 100, NULL);
+    assert_non_null(strstr(output(f), ", 15m"));
+}
+
 static void test_unknown_total(void **state)
 {
     fixture *f = *state;
@@ -242,6 +263,7 @@ int main(void)
         CASE(test_bar),
         CASE(test_bar_is_redrawn_ten_times_a_second),
         CASE(test_lines_elsewhere),
+        CASE(deadline_bounds_the_time_left),
         CASE(test_unknown_total),
         CASE(test_last_line_always),
         CASE(test_resumed_work_does_not_count),
