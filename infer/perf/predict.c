@@ -53,6 +53,17 @@ out:
     return rc;
 }
 
+/* A head before base is a mistake, but base itself gives an empty range. */
+static int check_order(const hpc_git_range *r, const hpc_git_id *base, const hpc_git_id *head,
+                       const hpc_perf_predict_options *o)
+{
+    if (r->n > 0 || memcmp(base, head, sizeof *head) == 0) return HPC_OK;
+    return hpc_fail(HPC_E_ARG,
+                    "%.100s..%.100s has no commits, because %.100s is an ancestor of %.100s: the "
+                    "range is BASE..HEAD, as in %.100s..%.100s",
+                    o->base, o->head, o->head, o->base, o->head, o->base);
+}
+
 static int find_range(hpc_git_range *out, hpc_perf_change_prediction *range, hpc_git *g,
                       const hpc_perf_predict_options *o)
 {
@@ -70,6 +81,7 @@ static int find_range(hpc_git_range *out, hpc_perf_change_prediction *range, hpc
         TRY(find_parting(&range->base, g, &base, &range->head, o));
     }
     TRY(hpc_git_range_find(out, g, o->base ? &base : NULL, &range->head, &options));
+    if (o->base) TRY(check_order(out, &base, &range->head, o));
     for (int64_t k = 0; k < out->n; k++)
         if (out->item[k].cut) TRY(cut_off(&out->item[k].id));
 out:
@@ -170,12 +182,27 @@ static void raise_level(hpc_perf_prediction *p, const hpc_perf_result *s)
     if (!s->acknowledged && s->level > p->level) p->level = s->level;
 }
 
+static void limit_level(hpc_perf_change_prediction *t, hpc_perf_level most)
+{
+    if (t->result.level > most) t->result.level = most;
+    for (int64_t k = 0; k < t->n; k++)
+        if (t->function[k].result.level > most) t->function[k].result.level = most;
+}
+
+/* Where no change that decides fails, the others are at most warnings. */
 static void decide(hpc_perf_prediction *p, const hpc_perf_predict_options *o)
 {
     bool each = o->each || p->range.result.verdict == HPC_PERF_UNKNOWN;
+    bool fails = !o->each && p->range.result.level == HPC_PERF_FAIL;
     p->level = HPC_PERF_NONE;
     if (!o->each) raise_level(p, &p->range.result);
-    for (int64_t k = 0; k < p->n && each; k++) raise_level(p, &p->commit[k].result);
+    for (int64_t k = 0; k < p->n && each; k++) {
+        raise_level(p, &p->commit[k].result);
+        fails |= p->commit[k].result.level == HPC_PERF_FAIL;
+    }
+    if (fails) return;
+    limit_level(&p->range, HPC_PERF_WARN);
+    for (int64_t k = 0; k < p->n; k++) limit_level(&p->commit[k], HPC_PERF_WARN);
 }
 
 /* ---- acknowledgements ------------------------------------------------------------------------ */

@@ -101,8 +101,9 @@ typedef struct hpc_perf_predict_options {
 
 /* The range as a whole compares head with its merge base with `base`. The level is that of the
  * whole. It is that of the commits if the whole is unknown or `each` is set. Warn: the probability
- * of slower is at least `warn` and the verdict is not unknown; fail: the same with `fail`. A
- * function has a level only if its commit has.
+ * of slower is at least `warn` and the verdict is not unknown; fail: the same with `fail`.
+ * If nothing that decides fails, the rest is at most a warning. A function has a level only if its
+ * commit has.
  *
  * Acknowledged changes do not count. A commit is acknowledged by a line "Perf-Ack: REASON" after
  * the first line of its message. The file has lines "ID REASON" with at least 7 digits of a commit
@@ -112,7 +113,8 @@ typedef struct hpc_perf_predict_options {
  *
  * HPC_E_ARG: a language model is given but the model was trained without one (the reverse is a
  * remark); a revision does not exist; a shallow clone ends before the range begins; the commits
- * have no common ancestor. An empty range is valid: its verdict is same. */
+ * have no common ancestor; head is an ancestor of base. The range BASE..BASE is valid: its verdict
+ * is same. */
 int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model *m,
                      const hpc_perf_predict_options *o);
 

@@ -129,6 +129,10 @@ static void test_text(void **state)
     run_in(p, "loops..loops", 0);
     says("loops..loops: same (>99 %); no need to measure");
     hpc_test_says(o.err, "the range has no commits");
+    run_in(p, "loops..renames", 2);
+    assert_string_equal(o.out, "");
+    hpc_test_says(o.err, "loops..renames has no commits, because renames is an ancestor of loops: "
+                         "the range is BASE..HEAD, as in renames..loops\n");
 }
 
 /* Slower test code does not count, unless configured as part of the program. */

@@ -139,10 +139,14 @@ static void test_levels(void **state)
     /* the whole decides, or each */
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_NONE);
-    says(&t.x.commit[0].result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    says(&t.x.commit[0].result, HPC_PERF_SLOWER, HPC_PERF_WARN); /* it fails nothing */
+    says(&t.x.commit[0].function[0].result, HPC_PERF_SLOWER, HPC_PERF_WARN);
     t.o.each = true;
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
+    says(&t.x.commit[0].result, HPC_PERF_SLOWER, HPC_PERF_FAIL);
+    refused(&t, "unloops", "loops",
+            "unloops..loops has no commits, because loops is an ancestor of unloops");
     /* unknown changes give no warning; their commits decide */
     t.o.each = false;
     t.o.fail = t.o.warn = 0.01;
