@@ -70,8 +70,9 @@ void hpc_cmd_harvest_text(hpc_buf *out, const hpc_harvest_result *r, const harve
     hpc_buf line = {0};
     double rate = s->seconds > 0 ? (double)r->read_bytes / s->seconds : 0;
     hpc_buf_printf(&line,
-                   "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)\n",
-                   (long long)r->repositories_n, (long long)r->failed_n, (long long)r->read_n,
+                   "%lld repositor%s, %lld failed; read %lld file%s, %s in %.1f s (%.0f MB/s)\n",
+                   (long long)r->repositories_n, r->repositories_n == 1 ? "y" : "ies",
+                   (long long)r->failed_n, (long long)r->read_n, r->read_n == 1 ? "" : "s",
                    hpc_cmd_bytes(read, (double)r->read_bytes), s->seconds, rate * 1e-6);
     hpc_text_fill_take(out, &line, 2, hpc_cmd_table_columns());
     if (!r->complete) return;

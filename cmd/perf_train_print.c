@@ -167,15 +167,16 @@ void train_print_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judg
         return;
     }
     hpc_buf_printf(&head,
-                   "\n%s: %lld slower, %lld the same, %lld faster, of %lld repositories "
+                   "\n%s: %lld slower, %lld the same, %lld faster, of %lld repositor%s "
                    "(95 %% intervals over commits)\n",
                    words[split], (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
-                   (long long)j->n[HPC_PERF_FASTER], (long long)j->groups);
+                   (long long)j->n[HPC_PERF_FASTER], (long long)j->groups,
+                   j->groups == 1 ? "y" : "ies");
     if (j->left_out > 0)
         hpc_buf_printf(
             &head,
-            "%lld repositories could not be judged: the remaining training data is too small\n",
-            (long long)j->left_out);
+            "%lld repositor%s could not be judged: the remaining training data is too small\n",
+            (long long)j->left_out, j->left_out == 1 ? "y" : "ies");
     hpc_text_fill_take(out, &head, 2, hpc_cmd_table_columns());
     say_rivals(out, j);
 }

@@ -150,5 +150,9 @@ int pragma_print_summary(const pragma_judging *j)
     if (lists && j->already_n > 0)
         hpc_buf_printf(&out, ", %lld already parallel", (long long)j->already_n);
     if (lists) hpc_buf_text(&out, "\n");
+    if (lists && j->wrong_n > 0)
+        hpc_buf_printf(&out, "%lld existing directive%s wrong: --check shows %s\n",
+                       (long long)j->wrong_n, j->wrong_n == 1 ? " is" : "s are",
+                       j->wrong_n == 1 ? "it" : "them");
     return hpc_cmd_print(&out);
 }

@@ -87,6 +87,11 @@ static int unknown_letter(const parser *p, const char *cluster, const char *lett
 {
     const hpc_option *o = cluster[1] ? hpc_option_nearest(p->c, cluster) : NULL;
     if (o) return hpc_fail(HPC_E_ARG, "unknown option -%s, did you mean --%s?", cluster, o->name);
+    if (p->c->flags && isalpha((unsigned char)*letter))
+        return hpc_fail(HPC_E_ARG,
+                        "unknown option -%.60s: compiler options come after --, as in hpccoder %s "
+                        "... -- -%.60s",
+                        cluster, p->c->name, cluster);
     if (cluster[1] && isgraph((unsigned char)*letter)) {
         return hpc_fail(HPC_E_ARG, "unknown option -%c in '-%.60s', see --help", *letter, cluster);
     }

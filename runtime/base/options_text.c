@@ -137,7 +137,8 @@ void hpc_option_note(char *out, size_t size, const hpc_option *o)
     if (part[0]) add_note(out, size, "", part);
     if (o->kind == HPC_TEXTS) add_note(out, size, "", "may be repeated");
     if (hpc_option_is_on(o)) add_note(out, size, "", "on by default");
-    if (o->kind != HPC_FLAG && o->fallback) add_note(out, size, "default ", o->fallback);
+    if (o->kind != HPC_FLAG && o->fallback && o->fallback[0])
+        add_note(out, size, "default ", o->fallback);
     if (out[0]) hpc_text_append(out, size + 1, "]");
 }
 

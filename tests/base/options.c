@@ -214,6 +214,10 @@ static void test_positionals_mix(void **state)
     assert_int_equal(parse(f, &passes, "a.c", "--json", "--", "--json", "-x", "--", (char *)NULL),
                      0);
     assert_rest(f, "a.c,--,--json,-x,--,");
+    assert_error(
+        parse(f, &passes, "a.c", "-DN=3", (char *)NULL), HPC_E_ARG,
+        "unknown option -DN=3: compiler options come after --, as in hpccoder bench op ... "
+        "-- -DN=3");
 }
 
 static void test_negative_numbers(void **state)

@@ -60,6 +60,7 @@ static const hpc_option table[] = {
     {.name = "a-rather-long-name",
      .kind = HPC_TEXT,
      .offset = offsetof(opts, out),
+     .fallback = "", /* not shown */
      .argument = "FOLDER",
      .help = "Where it goes."},
     {.name = "cache",

@@ -87,7 +87,7 @@ static void learns_and_learns_again(void **state)
     expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0, "\nr 15 30 15 0 0 0\n", "");
     hpc_test_says(o.out, "by cost; calls at most 5 %");
     hpc_test_says(o.out, "leaving out the last part of each repository's history: 4 slower, 9 the "
-                         "same, 5 faster, of 1 repositories");
+                         "same, 5 faster, of 1 repository ");
     hpc_test_says_row(o.out, "AUROC of slower 1.000 [ 1.000, 1.000] 0.500");
     hpc_test_says(o.out, "bag of tokens");
     /* The same from the file of examples alone, to the last bit, and no path of ours in it. */

@@ -373,6 +373,9 @@ static void test_check(void **state)
     }
     hpc_json_free(root);
     run(state, 0, "pragma @bad.c"); /* reported without being requested */
+    hpc_test_says(o.out, "\n2 existing directives are wrong: --check shows them\n");
+    run(state, 0, "pragma @good.c");
+    assert_null(strstr(o.out, "existing"));
     run(state, 0, "pragma --fix @bad.c");
     holds(state, "bad.c", RACY LOST FINE);
     run(state, 2, "pragma --check @none.c @bad.c");
