@@ -99,9 +99,7 @@ static void apart_check(spelling *x, const access *a, const access *b, bool as_o
         spell_container(x, &b->place);
         return;
     }
-    for (int64_t i = 0; i < w->loop->n; i++)
-        x->wide |= (w->loop->item[i].place.base == p || w->loop->item[i].place.base == q) &&
-                   has_wide_index(w->t, &w->loop->item[i]);
+    x->wide = true;
     if (as_one) {
         const bool bytes = !alike_pointers(w, p, q);
         spell_address(x, p, poly_number(w->prover, 0), bytes);

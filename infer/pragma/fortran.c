@@ -72,10 +72,34 @@ bool fortran_has_conditional(const char *text, size_t from, size_t to)
     return false;
 }
 
-/* Names, numbers and operators that both languages have: no subscript, pointer, cast or field. */
+/* The operand of "(long long)n", a name or a number in parentheses; NULL: another text. */
+static const char *widened(const char *p, size_t *n)
+{
+    static const char cast[] = "(long long)";
+    int depth = 0;
+    *n = 0;
+    if (!begins(p, cast)) return NULL;
+    p += sizeof cast - 1;
+    if (*p == '(') {
+        do {
+            depth += p[*n] == '(' ? 1 : p[*n] == ')' ? -1 : 0;
+            ++*n;
+        } while (depth > 0 && p[*n]);
+    } else {
+        while (isalnum((unsigned char)p[*n]) || p[*n] == '_') ++*n;
+    }
+    return *n > 0 && depth == 0 ? p : NULL;
+}
+
+/* Names, numbers, operators and casts that both languages have: no subscript, pointer or field. */
 static bool can_spell(const char *condition)
 {
+    size_t n;
     for (const char *p = condition; *p; p++) {
+        if (widened(p, &n)) {
+            p = strchr(p, ')');
+            continue;
+        }
         if (strchr("[]{}!%\"'.~^?", *p) && !begins(p, "!= ")) return false;
         if (begins(p, "->") || begins(p, "::") || begins(p, "(const") || begins(p, "(int") ||
             begins(p, "(long") || begins(p, "(size_t") || begins(p, "(unsigned"))
@@ -106,7 +130,14 @@ static int translate(const char **out, hpc_arena *a)
     if (!*out) return HPC_OK;
     const bool odd = strchr(*out, '[') || strstr(*out, "(conditional:");
     for (const char *p = odd ? "" : *out; *p;) {
-        size_t k = 0;
+        size_t k = 0, n;
+        const char *operand = widened(p, &n);
+        if (operand) { /* a kind of 64 bits */
+            const size_t skip = *operand == '(';
+            hpc_buf_printf(&b, "int(%.*s, 8)", (int)(n - 2 * skip), operand + skip);
+            p = operand + n;
+            continue;
+        }
         while (k < sizeof words / sizeof *words && !begins(p, words[k].c)) k++;
         const bool found = k < sizeof words / sizeof *words;
         hpc_buf_add(&b, found ? words[k].fortran : p, found ? strlen(words[k].fortran) : 1);
@@ -127,6 +158,11 @@ int hpc_pragma_translate(hpc_pragma_loops *l)
         TRY(translate(&x->pragma, l->arena));
         TRY(translate(&x->plain, l->arena));
         TRY(translate(&x->vector, l->arena));
+        TRY(translate(&x->least, l->arena));
+        for (int64_t i = 0; i < x->assumptions_n; i++) {
+            const char **check = &x->assumption[i].check;
+            if (*check && can_spell(*check)) TRY(translate(check, l->arena));
+        }
     }
 out:
     return rc;

@@ -9,7 +9,7 @@
  * cannot be said. */
 static bool put_runs(hpc_buf *b, walk *w)
 {
-    spelling x = {.w = w};
+    spelling x = {.w = w, .wide = true};
     const poly *count =
         poly_plus(w->prover, poly_less(w->prover, w->loop->head.hi, w->loop->head.lo), 1);
     if (!w->answer->reads_loop || prove_positive(w->prover, count, w->loop->before)) return true;

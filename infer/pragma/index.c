@@ -97,12 +97,11 @@ static bool index_condition(condition *c, walk *w, const gap *g)
 bool assume_index(walk *w, const access *a, const access *b)
 {
     gap g[2]; /* one for each direction */
-    const bool wide = has_wide_index(w->t, a) || has_wide_index(w->t, b);
-    condition c = {.check = {.w = w, .wide = wide}};
+    condition c = {.check = {.w = w, .wide = true}};
     bool ok = places_gap(&g[0], w->loop, w->prover, a, b, true) && index_condition(&c, w, &g[0]);
     if (ok) {
         int64_t factor;
-        condition other = {.check = {.w = w, .wide = wide}};
+        condition other = {.check = {.w = w, .wide = true}};
         ok =
             places_gap(&g[1], w->loop, w->prover, a, b, false) && index_condition(&other, w, &g[1]);
         bool number = poly_is_number(g[0].factor, &factor); /* says the same of both */

@@ -60,8 +60,17 @@ typedef struct store {
     int32_t root, field, type;
 } store;
 
+/* A nest of inner loops with unknown trip counts that do not vary between iterations. */
+enum { NEST_LOOPS = 3, TRIPS_GUESSED = 16 };
+typedef struct nest_cost {
+    const poly *width[NEST_LOOPS]; /* trip counts times strides, innermost first */
+    int32_t n;
+    double strides;    /* their product */
+    double operations; /* of one iteration of the nest; all of the loop if n is 0 */
+} nest_cost;
 typedef struct loop_cost { /* of one iteration */
-    double operations;     /* simple ones */
+    double operations;     /* simple ones; unknown trip counts are TRIPS_GUESSED */
+    nest_cost nest;        /* the one with the highest estimate */
     bool guessed;          /* it contains a loop with an unknown trip count */
     bool uneven;           /* iterations differ much in cost: where, and why */
     int32_t uneven_at;

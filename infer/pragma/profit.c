@@ -140,7 +140,7 @@ static double most_trips(walk *w)
  * "n > 4000": true only if the loop has that many trips; NULL: nothing spells the trip count. */
 static const char *condition_of_trips(walk *w, double trips)
 {
-    spelling x = {.w = w};
+    spelling x = {.w = w, .wide = true};
     const char *out = NULL;
     int64_t stride;
     if (!poly_is_number(w->loop->head.stride, &stride) || stride == 0) return NULL;
@@ -156,24 +156,75 @@ static const char *condition_of_trips(walk *w, double trips)
     return out;
 }
 
+/* True if an expression has the value of p before the loop, and reads no memory that only
+ * iterations read. */
+static bool can_test(walk *w, const poly *p)
+{
+    spelling x = {.w = w};
+    int64_t c;
+    if (!p || poly_is_number(p, &c)) return false;
+    spell_number(&x, p);
+    const bool ok = !x.failed && !x.runs && !x.text.failed;
+    hpc_buf_release(&x.text);
+    return ok;
+}
+
+/* "(long long)n*m > 4000": the trip counts of the loop and of the loops in its costliest nest.
+ * NULL: no inner trip count can be tested, or most of the work is elsewhere. trips: -1 if unknown.
+ */
+static const char *condition_of_nest(walk *w, double trips)
+{
+    const nest_cost *nest = &w->loop->cost.nest;
+    const loop_head *h = &w->loop->head;
+    const poly *factor[NEST_LOOPS + 1];
+    double work = nest->operations;
+    int64_t stride = 1;
+    int32_t n = 0;
+    if (nest_estimate(nest) < (w->loop->cost.operations + 2) / 2) return NULL;
+    if (trips >= 0) {
+        work *= trips;
+    } else {
+        factor[n++] = poly_plus(w->prover, poly_less(w->prover, h->hi, h->lo), 1);
+        if (!can_test(w, factor[0]) || !poly_is_number(h->stride, &stride) || stride == 0)
+            return NULL;
+    }
+    const int32_t own = n;
+    work /= fabs((double)stride) * nest->strides;
+    for (int32_t k = nest->n - 1; k >= 0; k--) {
+        if (can_test(w, nest->width[k]))
+            factor[n++] = nest->width[k];
+        else
+            work *= TRIPS_GUESSED;
+    }
+    if (n == own || work <= 0) return NULL;
+    spelling x = {.w = w};
+    spell_product(&x, factor, n);
+    hpc_buf_printf(&x.text, " > %.0f", rounded(fmax(ceil(FLOOR_OPERATIONS / work), 1)));
+    const char *out =
+        x.failed || x.text.failed ? NULL : hpc_arena_text(w->loop->p->out, "%s", x.text.data);
+    hpc_buf_release(&x.text);
+    return out;
+}
+
 void profit_of(hpc_pragma_loop *out, walk *w)
 {
     const double trips = trips_of(w->prover, &w->loop->head), cost = w->loop->cost.operations + 2;
     const double least = ceil(FLOOR_OPERATIONS / cost);
     const entries e = entries_of(w);
-    if (trips >= 0) { /* the cost may depend on a guess about an inner loop: prefer no threads */
-        if (trips < least)
-            out->idle = hpc_arena_text(
-                w->loop->p->out,
-                "%.0f iterations of about %.0f operations do not pay for the start of threads",
-                trips, cost);
-        return;
-    }
-    if (e.varies) {
+    if (trips >= least) return;
+    const char *tests_nest = condition_of_nest(w, trips);
+    if (trips >= 0 && !tests_nest) { /* the cost may depend on a guess: prefer no threads */
+        out->idle = hpc_arena_text(
+            w->loop->p->out,
+            "%.0f iterations of about %.0f operations do not pay for the start of threads", trips,
+            cost);
+    } else if (e.varies) {
         out->idle = "the trip count differs between entries and may be too small to pay for the "
                     "start of threads";
     } else if (e.loops > ENTRIES_MOST) {
         out->idle = "enclosing loops enter it often, and its trip count is unknown";
+    } else if (tests_nest) {
+        out->least = tests_nest;
     } else if (most_trips(w) < least) {
         out->idle = hpc_arena_text(w->loop->p->out,
                                    "its types allow at most %.0f iterations of about %.0f "

@@ -330,22 +330,32 @@ static void put_atom(spelling *x, int32_t i)
     }
 }
 
+/* True if C computes with this atom in less than 64 bits. */
+static bool is_narrow_atom(const walk *w, int32_t i)
+{
+    const atom *a = &w->prover->atoms[i];
+    const int32_t type = type_of_atom(w, a);
+    return a->kind != ATOM_SIZE && (type < 0 || w->t->type[type].bytes < 8);
+}
+
+static bool is_product(const term *t)
+{
+    return t->atom[0] >= 0 && (t->atom[1] >= 0 || (t->c != 1 && t->c != -1));
+}
+
 /* Products are computed in the type of their first factor, or a wider one. */
 static void put_term(spelling *x, const term *t, bool is_signed)
 {
     int64_t c = t->c < 0 ? -t->c : t->c;
     signs mixed = {0};
-    bool product = c != 1 || (t->atom[0] >= 0 && t->atom[1] >= 0);
     if (t->atom[0] < 0 || c != 1) hpc_buf_printf(&x->text, "%lld", (long long)c);
     add_signs(&mixed, x->w, t);
     mixed.has_minus = false;
     for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
         bool is_unsigned = is_unsigned_atom(x->w, t->atom[k]);
-        int32_t type = type_of_atom(x->w, &x->w->prover->atoms[t->atom[k]]);
-        bool narrow = type >= 0 && x->w->t->type[type].bytes < 8;
+        bool widens = k == 0 && x->wide && is_product(t) && is_narrow_atom(x->w, t->atom[k]);
         if (k > 0 || c != 1) hpc_buf_text(&x->text, "*");
-        if ((is_unsigned && (is_signed || wraps(&mixed))) ||
-            (k == 0 && x->wide && product && narrow))
+        if ((is_unsigned && (is_signed || wraps(&mixed))) || widens)
             hpc_buf_text(&x->text, "(long long)");
         put_atom(x, t->atom[k]);
     }
@@ -374,6 +384,37 @@ void spell_number(spelling *x, const poly *p)
 {
     signs all = signs_of(x->w, p);
     put_sum(x, p, wraps(&all), true);
+}
+
+/* True if C computes a number in 64 bits, where products are widened. */
+static bool is_wide(const walk *w, const poly *p)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        if (is_product(&p->t[i])) return true;
+        if (p->t[i].atom[0] >= 0 && !is_narrow_atom(w, p->t[i].atom[0])) return true;
+    }
+    return false;
+}
+
+void spell_product(spelling *x, const poly *const *factor, int32_t n)
+{
+    bool is_signed = false;
+    x->wide = true;
+    for (int32_t k = 0; k < n; k++) {
+        const signs all = signs_of(x->w, factor[k]);
+        is_signed |= wraps(&all);
+    }
+    for (int32_t k = 0; k < n; k++) {
+        const poly *p = factor[k];
+        const signs all = signs_of(x->w, p);
+        const bool sum = n > 1 && (p->n > 1 || p->t[0].c < 0);
+        const bool is_cast = is_signed && all.has_unsigned;
+        const bool widens = k == 0 && n > 1 && !is_cast && !is_wide(x->w, p);
+        hpc_buf_printf(&x->text, "%s%s%s", k > 0 ? "*" : "", widens ? "(long long)" : "",
+                       sum ? "(" : "");
+        put_sum(x, p, is_signed, true);
+        hpc_buf_text(&x->text, sum ? ")" : "");
+    }
 }
 
 /* The terms of p - q that are positive, or those that are not, with their signs changed. */

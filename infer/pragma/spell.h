@@ -11,7 +11,7 @@ typedef struct spelling {
     walk *w;
     hpc_buf text;
     bool failed; /* no expression at the loop has this value */
-    bool wide;   /* products may exceed int: the loop computes its indices in 64 bits */
+    bool wide;   /* products are computed in 64 bits */
     bool runs; /* it reads memory that the loop reads in each iteration, but not before the first */
 } spelling;    /* zero except for the walk */
 
@@ -24,6 +24,8 @@ const char *spelled(spelling *x);
 bool has_wide_index(const hpc_tree *t, const access *a);
 
 void spell_number(spelling *x, const poly *p); /* "n*m - 1" */
+/* "(long long)n*(m - 1)"; no factor is NULL or 0. */
+void spell_product(spelling *x, const poly *const *factor, int32_t n);
 /* "a >= b", as numbers without wraparound, independent of the types of the names. */
 void spell_compare(spelling *x, const poly *a, const char *op, const poly *b);
 /* The address of element `offset` after a pointer: "x + n". as_bytes: cast to const char *. */

@@ -6,8 +6,6 @@
 
 #include "infer/pragma/reduce.h"
 
-enum { TRIPS_GUESSED = 16 };
-
 static void walk_statement(walk *w, int32_t i);
 
 /* ---- the ways of the walk ----------------------------------------------------------------------
@@ -234,24 +232,30 @@ static void walk_switch(walk *w, int32_t i)
 typedef struct inner {
     var_state *before, *left;
     bool leaves;
-    double cost;
+    loop_cost cost;
     const fact *facts;
     int32_t switches;
 } inner;
 
 static void inner_begin(inner *in, walk *w)
 {
-    *in = (inner){state_copy(w, w->now),    w->left,  w->leaves,
-                  w->loop->cost.operations, w->facts, w->switches};
+    *in = (inner){.before = state_copy(w, w->now),
+                  .left = w->left,
+                  .leaves = w->leaves,
+                  .cost = w->loop->cost,
+                  .facts = w->facts,
+                  .switches = w->switches};
+    w->loop->cost.nest = (nest_cost){0};
     w->switches = 0;
     w->left = NULL;
     w->leaves = false;
     w->breakable++;
 }
 
-/* `runs`: its body runs at least once; `trips`: how often, or 0. */
-static void inner_end(const inner *in, walk *w, int32_t loop, bool runs, int64_t trips)
+/* `runs`: its body runs at least once; head: NULL if it is unknown how often. */
+static void inner_end(const inner *in, walk *w, int32_t loop, bool runs, const loop_head *head)
 {
+    cost_add_inner(w, &in->cost, head);
     if (w->left) state_join(w, w->now, w->left);
     if (!runs)
         for (int32_t k = 0; k < w->loop->slots_n; k++) w->now[k].assigned &= in->before[k].assigned;
@@ -261,8 +265,6 @@ static void inner_end(const inner *in, walk *w, int32_t loop, bool runs, int64_t
     w->breakable--;
     w->facts = in->facts;
     w->switches = in->switches;
-    double body = w->loop->cost.operations - in->cost;
-    w->loop->cost.operations = in->cost + (body + 1) * (trips > 0 ? (double)trips : TRIPS_GUESSED);
 }
 
 /* True if the body has a break or a continue, which makes the statements after it conditional. */
@@ -337,11 +339,8 @@ static void walk_counted(walk *w, int32_t loop, loop_head *h)
     w->depth += jump;
     walk_statement(w, h->body);
     w->depth -= jump;
-    if (!poly_is_number(width, &n)) {
-        n = -1;
-        w->loop->cost.guessed = true;
-    }
-    inner_end(&in, w, loop, runs && !w->leaves, n + 1);
+    if (!poly_is_number(width, &n)) w->loop->cost.guessed = true;
+    inner_end(&in, w, loop, runs && !w->leaves, h);
     if (k < 0) return;
     int64_t c;
     bool ends_at =
@@ -386,7 +385,7 @@ static void walk_range(walk *w, int32_t loop, loop_head *h)
     w->depth++;
     walk_statement(w, h->body);
     w->depth--;
-    inner_end(&in, w, loop, false, 0);
+    inner_end(&in, w, loop, false, NULL);
 }
 
 /* A loop of which it is not known how often it runs. */
@@ -414,7 +413,7 @@ static void walk_uncounted(walk *w, int32_t loop)
     if (kind == HPC_TREE_DO) value_of(w, condition);
     if (kind == HPC_TREE_FOR) walk_statement(w, hpc_tree_child(t, loop, 2));
     w->depth--;
-    inner_end(&in, w, loop, kind == HPC_TREE_DO && !w->leaves, 0);
+    inner_end(&in, w, loop, kind == HPC_TREE_DO && !w->leaves, NULL);
 }
 
 static void walk_inner(walk *w, int32_t loop)

@@ -83,6 +83,12 @@ const poly *call_value(walk *w, int32_t call);
 /* The facts that hold if a condition is true, or false, in front of `next`. */
 const fact *facts_of(walk *w, const fact *next, int32_t condition, bool holds);
 
+/* ---- cost.c ---- */
+double nest_estimate(const nest_cost *n); /* operations, with TRIPS_GUESSED for each trip count */
+/* Adds an inner loop to the cost `before` it; the walk over its body, with an empty nest to begin
+ * with, added one iteration. head: NULL if its trip count is unknown. */
+void cost_add_inner(walk *w, const loop_cost *before, const loop_head *head);
+
 /* ---- state.c ---- */
 var_state *state_copy(walk *w, const var_state *from);
 void state_join(walk *w, var_state *into, const var_state *other); /* keeps what both agree on */

@@ -207,7 +207,7 @@ static void test_fix_of_nests(void **state)
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n"
             "            y[j] = y[j] / 2 + i;\n    }\n}\n",
-          F "    #pragma omp parallel for if(n > 20000)\n"
+          F "    #pragma omp parallel for if((long long)n*n > 400000)\n"
             "    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n"
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n            "

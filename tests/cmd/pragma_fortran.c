@@ -106,6 +106,28 @@ static void writes_and_judges_directives_of_both_forms(void **state)
     hpc_test_says(o.out, "0 directives inserted\n");
 }
 
+/* Products of trip counts are computed with 64 bits. */
+static void clauses_have_integers_of_64_bits(void **state)
+{
+    static const char text[] =
+        "subroutine f(n, m, a)\n  integer, intent(in) :: n, m\n  real(8), intent(out) :: a(n, m)\n"
+        "  integer :: i, j\n  do j = 1, m\n    do i = 1, n\n      a(i, j) = 1\n    end do\n"
+        "  end do\n  do j = 2, m\n    do i = 1, n\n      a(i, j) = 2\n    end do\n  end do\n"
+        "end subroutine\n";
+    char words[PATH_MAX + 64];
+    need_flang();
+    write_text(state, "a.f90", text);
+    run(state, 0, "pragma --json @a.f90");
+    hpc_test_says(o.out, "\"enough_iterations\": \"int(m, 8)*n > ");
+    run(state, 0, "pragma --fix @a.f90");
+    hpc_test_says(o.out, "a.f90:5: !$omp parallel do private(i) if(int(m, 8)*n > ");
+    hpc_test_says(o.out, "a.f90:10: !$omp parallel do private(i) if(int(m - 1, 8)*n > ");
+    if (system("command -v gfortran >/dev/null") != 0) return;
+    snprintf(words, sizeof words, "cd '%s' && gfortran -Wall -Werror -fopenmp -c a.f90",
+             root_of(state));
+    assert_int_equal(system(words), 0);
+}
+
 /* The clauses of the region around a loop count up to the directive that ends it. */
 static void regions_last_to_their_end(void **state)
 {
@@ -371,6 +393,8 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(writes_and_judges_directives_of_both_forms,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(clauses_have_integers_of_64_bits, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(regions_last_to_their_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(arguments_of_an_orphaned_loop_are_not_accused,

@@ -56,7 +56,7 @@ static const char called_in_a_loop[] =
     "    for (int k = 0; k < n && most < 9; k += m[k]) most += norm(m[k], x);\n"
     "    return most;\n"
     "}\n";
-/* The nest collapses, but nothing bounds the inner trip count. */
+/* Only the inner trip count is unknown. */
 static const char short_nest[] = "double nest(int steps, int n, double (*y)[64], const int *stop)\n"
                                  "{\n"
                                  "    double s = 0;\n"
@@ -74,7 +74,7 @@ static const char unknown[] = "void some(int n, double *y)\n{\n"
 
 static void fix_starts_no_threads_where_an_entry_is_short(void **state)
 {
-    const char *const texts[] = {rows, called_in_a_loop, short_nest, few};
+    const char *const texts[] = {rows, called_in_a_loop, few};
     hpc_buf once = {0}, twice = {0};
     NEED_LIBRARY;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -95,6 +95,55 @@ static void fix_starts_threads_where_an_entry_is_long(void **state)
     hpc_test_says(text.data, "    #pragma omp parallel for\n");
     run(state, unknown, "pragma --fix @a.c", &text);
     hpc_test_says(text.data, "    #pragma omp parallel for if(n > ");
+    hpc_buf_release(&text);
+}
+
+#define NEST(head) "void f(" head ")\n{\n"
+#define ROWS       "    for (int i = 0; i < n; i++)"
+
+/* The trip counts of inner loops that each iteration runs equally often are in the clause. The
+ * others count as a fixed number of iterations. */
+static void clauses_test_the_trip_counts_of_the_nest(void **state)
+{
+    static const struct {
+        const char *text, *clause;
+    } nests[] = {
+        {NEST("int n, double *restrict a, const double *restrict b") ROWS
+         " for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)\n"
+         "        a[((long)i * n + j) * n + k] = b[((long)i * n + j) * n + k];\n}\n",
+         "if((long long)n*n*n > 100000)"},
+        {NEST("int n, int m, double *restrict a") ROWS
+         " for (int j = 1; j < m - 1; j++) a[(long)i * m + j] = 0;\n}\n",
+         "if((long long)n*(m - 2) > "},
+        {NEST("unsigned n, unsigned long m, double *restrict a") "    for (unsigned i = 0; i < n; "
+                                                                 "i++) for (unsigned long j = 1; j "
+                                                                 "< m; j++)\n"
+                                                                 "        a[i * m + j] = 0;\n}\n",
+         "if((long long)n*((long long)m - 1) > "},
+        {NEST("int n, int m, double *restrict a") "    for (int i = 0; i < n; i += 8) for (int j = "
+                                                  "0; j < m; j += 4)\n"
+                                                  "        a[(long)i * m + j] = 0;\n}\n",
+         "if((long long)n*m > 20000000)"}, /* a 32nd of the iterations */
+        {short_nest, "collapse(2) reduction(+:s) if(n > "},
+        {NEST("int n, double (*restrict a)[n]") ROWS
+         " for (int j = 0; j < i; j++) a[i][j] = 0;\n}\n",
+         "if(n > "},
+        {NEST("int n, int m, const double *restrict a, int *restrict at") ROWS
+         " for (int j = 0; j < m; j++) { if (a[(long)i * m + j] > 0) continue; at[i] = j; }\n}\n",
+         "if(n > "},
+        {NEST("int n, const int *restrict m, double *restrict a") ROWS
+         " if (m[i]) for (int j = 0; j < n; j++) a[(long)i * n + j] = 0;\n}\n",
+         "if(n > "},
+        {NEST("int n, int *const *p, double (*restrict a)[64]") ROWS
+         " for (int j = 0; j < **p; j++) a[i][j] = 0;\n}\n",
+         "if(n > "}, /* the test would read memory that only iterations read */
+    };
+    hpc_buf text = {0};
+    NEED_LIBRARY;
+    for (size_t k = 0; k < sizeof nests / sizeof *nests; k++) {
+        run(state, nests[k].text, "pragma -p none @a.c", &text);
+        if (!strstr(o.out, nests[k].clause)) fail_msg("%s: %s", nests[k].clause, o.out);
+    }
     hpc_buf_release(&text);
 }
 
@@ -143,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(fix_starts_no_threads_where_an_entry_is_short),
         TEST(fix_starts_threads_where_an_entry_is_long),
+        TEST(clauses_test_the_trip_counts_of_the_nest),
         TEST(short_loops_keep_their_verdict_and_say_why_no_threads),
         TEST(types_that_bound_the_trip_count_get_no_threads),
     };

@@ -49,6 +49,13 @@ static const guarded types[] = {
      "void f(double *x, double *y, int n, int m)\n{\n"
      "    for (long i = 0; i < (long)n * m; i++) x[i] = y[i];\n}\n",
      "y == x || y + (long long)n*m <= x || x + (long long)n*m <= y"},
+    {"narrow_product.c",
+     "void f(double *x, double *y, int n, int m)\n{\n"
+     "    for (int i = 0; i < n * m; i++) x[i] = y[i];\n}\n",
+     "y == x || y + (long long)n*m <= x || x + (long long)n*m <= y"},
+    {"narrow_distance.c",
+     "void f(double *a, int k, int n)\n{\n    " ONE_FOR "a[i + 3 * k] = a[i];\n}\n",
+     "-3*(long long)k == 0 || -3*(long long)k > n - 1 || 3*(long long)k > n - 1"},
 };
 
 static const guarded scopes[] = {
