@@ -162,7 +162,7 @@ static int32_t around(const hpc_pragma_loops *l, size_t end)
 /* In a file that does not compile, whole functions may not be in the tree: their loops are unknown,
  * and stand where they stand in the text. */
 static int find_lost(hpc_pragma_loops *lost, int64_t *cap, const hpc_pragma_loops *known,
-                     const directives *d, const hpc_pragma_options *o)
+                     const directives *d)
 {
     int64_t k = 0;
     int rc = HPC_OK;
@@ -176,7 +176,6 @@ static int find_lost(hpc_pragma_loops *lost, int64_t *cap, const hpc_pragma_loop
         const hpc_loop *x = &d->loops.item[i];
         while (k < known->n && known->item[k].at < x->at) k++;
         if (k < known->n && known->item[k].at == x->at) continue;
-        if (o->line && (o->line < x->line || o->line > x->end_line)) continue;
         TRY(list_loop(lost, cap, d, i, why));
     }
 out:
@@ -211,12 +210,12 @@ static int merge(hpc_pragma_loops *out, const hpc_pragma_loops *lost)
     return HPC_OK;
 }
 
-static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+static int add_lost(hpc_pragma_loops *out, const directives *d)
 {
     hpc_pragma_loops lost = {.arena = out->arena};
     int64_t cap = 0;
     int rc;
-    TRY(find_lost(&lost, &cap, out, d, o));
+    TRY(find_lost(&lost, &cap, out, d));
     rc = merge(out, &lost);
 out:
     hpc_free(lost.item);
@@ -224,12 +223,12 @@ out:
 }
 
 /* Calls that a library runs in parallel. Loops in their bodies are in a parallel region. */
-static int add_library(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+static int add_library(hpc_pragma_loops *out, const directives *d)
 {
     hpc_pragma_loops calls = {.arena = out->arena};
     int64_t cap = 0;
     int rc;
-    TRY(library_find(&calls, &cap, d, o->line));
+    TRY(library_find(&calls, &cap, d));
     TRY(merge(out, &calls));
     size_t end = 0;
     for (int64_t i = 0; i < out->n; i++) {
@@ -246,7 +245,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_opti
     directives d;
     int rc;
     TRY(directives_open(&d, p->text, p->text_n, p->language, o->fixed_form));
-    if (p->t->errors > 0) TRY(add_lost(out, &d, o));
+    if (p->t->errors > 0) TRY(add_lost(out, &d));
     for (int64_t i = 0; i < out->n; i++) {
         hpc_pragma_loop *x = &out->item[i];
         int64_t loop = directives_loop(&d, x->at);
@@ -260,7 +259,7 @@ int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_opti
         }
         if (!is_other_loop(p->t, x)) TRY(find_fixed(x, &d, loop, out->arena));
     }
-    rc = add_library(out, &d, o);
+    rc = add_library(out, &d);
 out:
     directives_close(&d);
     return rc;
@@ -282,11 +281,8 @@ int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_langu
     if (!e || !kept) TRY(HPC_E_NOMEM);
     *e = (hpc_evidence){.kind = "form", .text = kept, .alone = HPC_VERDICT_UNKNOWN};
     TRY(directives_open(&d, text, n, l, fixed_form));
-    for (int64_t i = 0; i < d.loops.n; i++) {
-        const hpc_loop *x = &d.loops.item[i];
-        if (!o->line || (o->line >= x->line && o->line <= x->end_line))
-            TRY(list_loop(out, &cap, &d, i, e));
-    }
+    for (int64_t i = 0; i < d.loops.n; i++) TRY(list_loop(out, &cap, &d, i, e));
+    TRY(pragma_list_line(out, o->line));
     hpc_pragma_weigh(out);
 out:
     directives_close(&d);

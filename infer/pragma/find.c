@@ -262,7 +262,6 @@ static int find_all(finding *f, program *p, const hpc_pragma_options *o)
     TRY(program_init(p));
     for (int32_t i = 0; i < t->n; i++) {
         if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
-        if (o->line && (o->line < t->node[i].line || o->line > line_at(f, t->node[i].to))) continue;
         int32_t function = function_around(t, i), v = t->node[function].symbol;
         const char *name = hpc_arena_text(p->out, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(f, i, name));
@@ -297,6 +296,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     for (int64_t k = 0; s.any && k < out->n; k++)
         if (out->item[k].node >= 0) out->item[k].node = s.from[out->item[k].node];
     if (l == HPC_LANGUAGE_FORTRAN) fortran_limit(out);
+    TRY(pragma_list_line(out, o->line));
     hpc_pragma_weigh(out);
 out:
     splice_release(&s);

@@ -104,15 +104,13 @@ out:
     return rc;
 }
 
-int library_find(hpc_pragma_loops *out, int64_t *cap, const directives *d, uint32_t line)
+int library_find(hpc_pragma_loops *out, int64_t *cap, const directives *d)
 {
     int rc = HPC_OK;
     for (int64_t k = 0; k + 3 < d->tokens.n && d->language != HPC_LANGUAGE_FORTRAN; k++) {
         if (d->tokens.item[k].flags & HPC_TOKEN_IN_DIRECTIVE) continue;
         const int64_t end = end_of_call(d, k);
         if (end < 0) continue;
-        if (line && (line < d->tokens.item[k].line || line > d->tokens.item[end - 1].line))
-            continue;
         TRY(add_call(out, cap, d, k, end));
     }
 out:

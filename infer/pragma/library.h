@@ -6,8 +6,8 @@
 
 #include "infer/pragma/written.h"
 
-/* Appends a loop without a node for each call that covers `line` (0: any), in the order of the
- * text. Its `already` names the function. The list has an arena. */
-int library_find(hpc_pragma_loops *out, int64_t *cap, const directives *d, uint32_t line);
+/* Appends a loop without a node for each call, in the order of the text. Its `already` names the
+ * function. The list has an arena. */
+int library_find(hpc_pragma_loops *out, int64_t *cap, const directives *d);
 
 #endif

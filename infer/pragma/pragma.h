@@ -75,6 +75,7 @@ typedef struct hpc_pragma_loop {
     double likely;     /* probability that an expert would add one, by a model; -1: no model */
     const char *guess; /* a model's directive for an unknown loop, without any proof; NULL */
     bool again;        /* in a template that the file instantiates */
+    bool holds;        /* other loops of the file are inside */
     bool small;        /* too short for threads to pay */
     bool vectors;      /* the proposal is for vectors, without threads */
     const char *plain; /* the directive without collapse, simd and target; NULL: none */
@@ -111,7 +112,7 @@ typedef struct hpc_pragma_options {
     bool default_none;      /* default(none), with all shared variables listed */
     bool simd;              /* vectors where they are possible */
     bool target;            /* a device, with map clauses, where the extents are known */
-    uint32_t line;          /* only loops that cover this line; 0: all */
+    uint32_t line;          /* lists only loops that cover this line; 0: all */
     hpc_pragma_trust trust; /* NULL: nothing is confirmed */
     const void *user;       /* of trust */
     bool fixed_form;        /* Fortran in fixed form */

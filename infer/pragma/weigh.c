@@ -71,7 +71,7 @@ static void features_of(double *x, const hpc_pragma_loops *l, int64_t i)
         x[FEATURE_DEPTH] = at_most(x[FEATURE_DEPTH] + 1, 4);
         if (l->item[k].verdict >= HPC_VERDICT_CONDITIONAL) x[FEATURE_WITHIN] = 1;
     }
-    x[FEATURE_HOLDS] = i + 1 < l->n && l->item[i + 1].at < p->end && l->item[i + 1].at > p->at;
+    x[FEATURE_HOLDS] = p->holds;
     x[FEATURE_LINES] = log((double)(p->end_line - p->line) + 1);
     x[FEATURE_SMALL] = p->small;
     for (int64_t e = 0; e < p->evidence_n; e++) {

@@ -62,6 +62,70 @@ static void fields_of_anonymous_structs_compile_in_clauses(void **state)
     assert_int_equal(system(words), 0);
 }
 
+static const hpc_json *key(const hpc_json *v, const char *name)
+{
+    const hpc_json *at = hpc_json_get(v, name);
+    if (!at) fail_msg("no key %s", name);
+    return at;
+}
+
+/* The loops of one file, by a run of the command with --json. */
+static const hpc_json *loops_of(void **state, hpc_json **root, const char *words)
+{
+    run(state, words);
+    test_ok(hpc_json_parse(root, o.out, strlen(o.out), "out"));
+    return key(hpc_json_at(*root, 0), "loops");
+}
+
+/* All but the rank, which counts the loops that are listed. */
+static void is_listed(const hpc_json *all, const hpc_json *loop)
+{
+    for (int64_t k = 0; k < hpc_json_n(all); k++) {
+        hpc_buf a = {0}, b = {0};
+        hpc_json_out x = {.buf = &a}, y = {.buf = &b};
+        static const char *const keys[] = {"line",       "column",   "verdict",    "pragma",
+                                           "confidence", "evidence", "assumptions"};
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            hpc_json_put(&x, NULL, key(hpc_json_at(all, k), keys[i]));
+            hpc_json_put(&y, NULL, key(loop, keys[i]));
+        }
+        bool same = a.n == b.n && memcmp(a.data, b.data, a.n) == 0;
+        hpc_buf_release(&a);
+        hpc_buf_release(&b);
+        if (same) return;
+    }
+    fail_msg("a loop differs with --at: %s", o.out);
+}
+
+static void results_for_a_loop_do_not_depend_on_at(void **state)
+{
+    static const char source[] = "void f(int n, int m, int l, double a[n][m][l], double *x)\n{\n"
+                                 "    for (int i = 0; i < n; i++)\n"
+                                 "        for (int j = 0; j < m; j++) {\n"
+                                 "            double s = 0;\n"
+                                 "            for (int k = 0; k < l; k++) s += a[i][j][k];\n"
+                                 "            for (int k = 0; k < l; k++) a[i][j][k] /= s;\n"
+                                 "        }\n"
+                                 "    for (int i = 1; i < n; i++) x[i] += x[i - 1];\n"
+                                 "    for (int i = 1; i < n; i++) x[i] = i;\n}\n";
+    hpc_json *whole = NULL;
+    char words[64];
+    NEED_LIBRARY;
+    write_source(state, "a.c", source);
+    const hpc_json *all = loops_of(state, &whole, "pragma -p none --json @a.c");
+    assert_int_equal(hpc_json_n(all), 6);
+    static const int listed[] = {0, 0, 0, 1, 2, 2, 3, 3, 2, 1, 1};
+    for (int line = 3; line <= 10; line++) {
+        hpc_json *part = NULL;
+        snprintf(words, sizeof words, "pragma -p none --json @a.c --at %d", line);
+        const hpc_json *some = loops_of(state, &part, words);
+        assert_int_equal(hpc_json_n(some), listed[line]);
+        for (int64_t k = 0; k < hpc_json_n(some); k++) is_listed(all, hpc_json_at(some, k));
+        hpc_json_free(part);
+    }
+    hpc_json_free(whole);
+}
+
 static void device_code_gets_no_directive(void **state)
 {
     static const char source[] =
@@ -157,9 +221,11 @@ static void utf16_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(fields_of_anonymous_structs_compile_in_clauses), TEST(device_code_gets_no_directive),
-        TEST(do_while_zero_is_no_loop), TEST(advice_on_errors_can_be_followed),
-        TEST(utf16_is_named)};
+    const struct CMUnitTest tests[] = {TEST(fields_of_anonymous_structs_compile_in_clauses),
+                                       TEST(results_for_a_loop_do_not_depend_on_at),
+                                       TEST(device_code_gets_no_directive),
+                                       TEST(do_while_zero_is_no_loop),
+                                       TEST(advice_on_errors_can_be_followed),
+                                       TEST(utf16_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
