@@ -187,6 +187,7 @@ static int run(void *options, int argc, char **argv)
                      "--data DIR is missing: a folder of shards from hpccoder corpus pack"));
     if (!o->out && !o->dry_run)
         TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the run"));
+    TRY(hpc_device_choose(&(hpc_device_options){0}, o->device)); /* before data are read */
     TRY(hpc_cmd_train_lora_init(o));
     TRY(hpc_cmd_train_base(o, a));
     TRY(hpc_cmd_train_plan(&plan, o, a));

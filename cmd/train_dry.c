@@ -19,7 +19,7 @@ static double bytes_of(const hpc_trainer_plan *p)
 
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 {
-    if (o->memory > 0 && o->recompute[0] != 'a')
+    if (o->memory > 0 && o->recompute[0] != 'a' && !o->plan)
         return hpc_fail(
             HPC_E_ARG,
             "recompute=%s and memory=%g exclude each other: a memory budget needs recompute=auto",
@@ -30,9 +30,23 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
     return HPC_OK;
 }
 
+/* A plan decides recomputation and offloading: its memory is only compared with the budget. */
+static int check_budget(hpc_trainer_options *t, const train_options *o)
+{
+    double bytes;
+    int rc = hpc_trainer_bytes(&bytes, t);
+    if (rc < 0 || bytes <= o->memory * 0x1p30) return rc;
+    return hpc_fail(
+        HPC_E_ARG,
+        "the plan in %s needs %.3g GiB on a rank, memory allows %.3g: make another plan, "
+        "or leave --plan out",
+        o->plan, bytes / 0x1p30, o->memory);
+}
+
 int hpc_cmd_train_fit(hpc_trainer_options *t, const train_options *o)
 {
-    return o->memory > 0 ? hpc_trainer_fit(t, o->memory * 0x1p30) : HPC_OK;
+    if (o->memory <= 0) return HPC_OK;
+    return o->plan ? check_budget(t, o) : hpc_trainer_fit(t, o->memory * 0x1p30);
 }
 
 /* ---- pruning ------------------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ const hpc_option hpc_cmd_train_run_options[] = {
      .argument = "GIB",
      .least = 0,
      .most = 1e6,
-     .help = "Memory budget per rank on the device; 0: no limit."},
+     .help = "Memory budget per rank on the device; 0: no limit. A run with --plan is rejected if "
+             "the plan needs more."},
     {.name = "offload",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, offload),

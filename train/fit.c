@@ -1,18 +1,14 @@
 /*
- * fit.c: finds the least recomputation that fits in a memory budget, and offloads optimizer state
- * where recomputation alone does not suffice.
+ * fit.c: memory of a run with its options; finds the least recomputation that fits in a memory
+ * budget, and offloads optimizer state where recomputation alone does not suffice.
  */
 #include "train/run.h"
 
-/* Bytes of the rank that needs most, the same on all ranks. */
-static int needs(double *bytes, hpc_trainer_options *o, int policy, int blocks)
+int hpc_trainer_bytes(double *bytes, hpc_trainer_options *o)
 {
     hpc_trainer *t = NULL;
     int64_t mine = 0, most = 0;
-    int rc;
-    o->step.recompute = policy;
-    o->step.recompute_blocks = blocks;
-    rc = hpc_trainer_open(&t, o, true);
+    int rc = hpc_trainer_open(&t, o, true);
     if (rc >= 0) {
         hpc_trainer_plan p = hpc_trainer_about(t);
         mine = most = (int64_t)(p.parameter_bytes + p.gradient_bytes + p.optimizer_bytes +
@@ -32,6 +28,13 @@ static int needs(double *bytes, hpc_trainer_options *o, int policy, int blocks)
     *bytes = (double)most;
 out:
     return rc;
+}
+
+static int needs(double *bytes, hpc_trainer_options *o, int policy, int blocks)
+{
+    o->step.recompute = policy;
+    o->step.recompute_blocks = blocks;
+    return hpc_trainer_bytes(bytes, o);
 }
 
 /* Tries policies from the cheapest to the most saving, each with as few blocks as suffice. *bytes:

@@ -87,6 +87,8 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
  * fits in `budget` bytes. Where recomputing every block does not suffice, AUTO becomes OPTIMIZER in
  * offload.policy. All ranks get the same result; HPC_E_ARG on all of them: nothing suffices. */
 int hpc_trainer_fit(hpc_trainer_options *o, double budget);
+/* Bytes of the rank that needs most with these options, the same on all ranks. */
+int hpc_trainer_bytes(double *bytes, hpc_trainer_options *o);
 /* Estimates the seconds of a step without refresh, and of a refresh. An instruction takes the
  * longer of its compute time, at the rate of its operand type, and its memory time. */
 typedef struct hpc_trainer_rates {
