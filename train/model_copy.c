@@ -12,6 +12,7 @@
 #include "model/metadata.h"
 #include "model/packed.h"
 #include "model/peft.h"
+#include "model/serve.h"
 #include "model/tokenizer.h"
 #include "train/run.h"
 
@@ -94,6 +95,28 @@ static int find_dtype(copying *k)
                      "--dtype %s: only files support it; a directory has f32, bf16 or f16",
                      k->o->dtype));
 out:
+    return rc;
+}
+
+/* Notes that block formats are unpacked where no type was requested. */
+static int remark_on_blocks(const copying *k)
+{
+    hpc_model_tensor *list = NULL;
+    char line[160];
+    int64_t n = 0;
+    if (k->o->dtype || !k->w || k->to == HPC_MODEL_COPY_PACKED || k->o->quiet) return HPC_OK;
+    int rc = hpc_model_tensors(&list, &n, &k->c);
+    for (int64_t i = 0; i < n && rc >= 0; i++) {
+        if (list[i].rank != 2 || list[i].adapter) continue;
+        const hpc_dtype_info *stored = hpc_dtype_get(hpc_serve_stored(k->w, &list[i]));
+        if (!stored->quantised) continue;
+        snprintf(line, sizeof line,
+                 "matrices in %s or another block format become %s; --dtype selects another type",
+                 stored->name, hpc_dtype_get(k->dtype)->name);
+        warn(k, line);
+        break;
+    }
+    hpc_free(list);
     return rc;
 }
 
@@ -513,6 +536,7 @@ static int copy_model(hpc_model_copy_result *out, copying *k)
     TRY(is_run(k) ? open_run(k) : open_model(k));
     TRY(check_head(k));
     TRY(find_dtype(k));
+    TRY(remark_on_blocks(k));
     k->params = k->to == HPC_MODEL_COPY_PEFT ? adapter_params(&k->c) : written_params(&k->c);
     TRY(look_at_tokenizer(k));
     began = folder; /* a file is there whole, or not at all */

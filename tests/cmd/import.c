@@ -200,6 +200,14 @@ static void blocks_are_a_quarter(void **state)
     test_ok(hpc_json_int(&n, hpc_json_get(root, "bytes"), "bytes"));
     assert_int_equal(n, bytes_of(state, "a.gguf"));
     hpc_json_free(root);
+    hpc_test_command_in(&o, root_of(state), "export @a.gguf --to gguf --out @wide.gguf");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.err, "hpccoder export: matrices in q8_0 or another block format become f32; "
+                         "--dtype selects another type\n");
+    hpc_test_command_in(&o, root_of(state), "export @a.gguf --to packed --out @a.packed");
+    assert_null(strstr(o.err, "block format"));
+    hpc_test_command_in(&o, root_of(state), "export @src --out @same");
+    assert_null(strstr(o.err, "block format"));
     hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @b --dtype f16 -q");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "/b: llama, ");
