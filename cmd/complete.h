@@ -71,11 +71,13 @@ int complete_find_context(completing *x);
 /* ---- complete_print.c ---- */
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);
-void complete_remark(const completing *x); /* on standard error */
 /* Progress of a request; its user is a completing. */
 void complete_show_reading(void *user, int64_t done, int64_t total);
 void complete_show_writing(void *user, int64_t done, int64_t total);
 void complete_end_progress(completing *x);
+
+/* ---- complete_remark.c ---- */
+void complete_remark(const completing *x); /* on standard error */
 /* Why the best completion would break the file; NULL: it would not. */
 const hpc_completion_check *complete_incomplete(const completing *x);
 

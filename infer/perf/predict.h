@@ -112,9 +112,9 @@ typedef struct hpc_perf_predict_options {
  * are.
  *
  * HPC_E_ARG: a language model is given but the model was trained without one (the reverse is a
- * remark); a revision does not exist; a shallow clone ends before the range begins; the commits
- * have no common ancestor; head is an ancestor of base. The range BASE..BASE is valid: its verdict
- * is same. */
+ * remark); a revision does not exist; a shallow clone ends before the range begins. Also if the
+ * commits have no common ancestor, or head is an ancestor of base. The range BASE..BASE is valid:
+ * its verdict is same. */
 int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model *m,
                      const hpc_perf_predict_options *o);
 
