@@ -5,6 +5,8 @@
 #include "infer/pragma/memory.h"
 #include "infer/pragma/spell.h"
 
+#include <string.h>
+
 /* Range [*lo, *hi] of the elements that the loop accesses through a pointer; false: unknown. The
  * elements of a container lie outside the object, so containers have no range. */
 static bool find_extent(walk *w, const poly **lo, const poly **hi, int32_t base)
@@ -116,8 +118,12 @@ static bool is_no_assumption(walk *w, const access *a, const access *b)
     const char *x = node_text(w->loop->p, a->node), *y = node_text(w->loop->p, b->node);
     const int32_t p = a->place.base, q = b->place.base;
     uint32_t line = w->t->node[b->node].line;
-    if (p < 0 || q < 0)
-        answer_alias(w->answer, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
+    if ((p < 0 || q < 0) && strcmp(x, y) == 0)
+        answer_alias(w->answer, a->node, b->node, "the address of %s is unknown",
+                     access_text(w->loop->p, a->node));
+    else if (p < 0 || q < 0)
+        answer_alias(w->answer, a->node, b->node, "the addresses of %s and %s are unknown",
+                     access_text(w->loop->p, a->node), access_text(w->loop->p, b->node));
     else if (w->prover->atoms[p].varies || w->prover->atoms[q].varies)
         answer_alias(w->answer, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
     else if (p != q && atom_untyped(w->prover, p) == atom_untyped(w->prover, q))

@@ -63,7 +63,9 @@ static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options 
     hpc_directive_choice *note = &f->choice[i];
     int64_t outer = around(f, i);
     int rc = HPC_OK;
-    if (l->existing || !l->pragma) return HPC_OK;
+    if (l->existing) return HPC_OK;
+    if (!l->pragma && l->verdict >= HPC_VERDICT_CONDITIONAL) note->because = l->fixed;
+    if (!l->pragma) return HPC_OK;
     if (outer >= 0) {
         note->because =
             hpc_arena_text(f->arena, "it runs inside the loop on line %u, which gets a directive",

@@ -10,7 +10,6 @@
  * lacks. */
 int existing_find(hpc_pragma_loops *out, const program *p, const hpc_pragma_options *o);
 
-/* ---- pragma.c ---- */
 /* Records which loops hold others, and leaves only those that cover a line; 0: all. The results for
  * a loop do not depend on the line. */
 int pragma_list_line(hpc_pragma_loops *l, uint32_t line);

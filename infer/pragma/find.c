@@ -131,12 +131,28 @@ typedef struct finding {
     const hpc_tree *t;
     const size_t *line_end; /* byte of each line end */
     int64_t lines_n;
-    hpc_map *seen; /* index of a loop by its byte range */
+    hpc_map *seen; /* index of a loop by its span */
     struct {
         int32_t node, loop;
     } open[HPC_TREE_DEPTH_MOST + 1]; /* loops around the next one */
     int32_t open_n;
 } finding;
+
+/* The same for the loops of a template and of its instances, and different for all others. */
+typedef struct loop_span {
+    size_t at, end;
+    int64_t nth; /* of the loops that one use of a macro expands to */
+} loop_span;
+
+static loop_span span_of(const hpc_tree *t, int32_t loop)
+{
+    const hpc_tree_node *n = &t->node[loop];
+    loop_span s = {.at = n->at, .end = n->to};
+    if (!(n->flags & HPC_TREE_MACRO)) return s;
+    for (int32_t i = function_around(t, loop); i < loop; i++)
+        s.nth += is_loop(t->node[i].kind) && t->node[i].at == n->at && t->node[i].to == n->to;
+    return s;
+}
 
 static int find_lines(finding *f, const char *text, size_t n, hpc_arena *a)
 {
@@ -215,12 +231,13 @@ static int merge_twin(finding *f)
 {
     hpc_pragma_loops *out = f->out;
     hpc_pragma_loop *new = &out->item[out->n - 1], *old;
-    const size_t span[2] = {new->at, new->end};
+    const loop_span span = span_of(f->t, new->node);
+    if (span.nth > 0) new->pragma = new->plain = new->vector = NULL; /* no line is before it */
     const int32_t node = new->node;
     uint64_t k = (uint64_t)out->n - 1;
     int rc = HPC_OK;
-    if (!hpc_map_get(f->seen, span, sizeof span, &k)) {
-        TRY(hpc_map_put(f->seen, span, sizeof span, k));
+    if (!hpc_map_get(f->seen, &span, sizeof span, &k)) {
+        TRY(hpc_map_put(f->seen, &span, sizeof span, k));
     } else {
         old = &out->item[k];
         const hpc_pragma_loop other = *old;
@@ -247,10 +264,9 @@ out:
 /* True if the list already has the last loop, as part of a template. */
 static bool is_seen(const finding *f)
 {
-    const hpc_pragma_loop *l = &f->out->item[f->out->n - 1];
-    const size_t span[2] = {l->at, l->end};
+    const loop_span span = span_of(f->t, f->out->item[f->out->n - 1].node);
     uint64_t k;
-    return hpc_map_get(f->seen, span, sizeof span, &k);
+    return hpc_map_get(f->seen, &span, sizeof span, &k);
 }
 
 /* Judges the loops of a tree. */

@@ -223,7 +223,7 @@ int32_t next_captured(const program *p, int32_t loop, int32_t from)
 /* ---- text ---- */
 
 /* On one line, blanks as one, at most TEXT_MOST bytes. */
-const char *node_text(const program *p, int32_t node)
+static const char *source_text(const program *p, int32_t node)
 {
     const hpc_tree_node *n = &p->t->node[node];
     char text[TEXT_MOST + 4];
@@ -239,4 +239,34 @@ const char *node_text(const program *p, int32_t node)
     if (k == TEXT_MOST) strcpy(text + k, "...");
     const char *kept = hpc_arena_text(p->out, "%s", text);
     return kept ? kept : "";
+}
+
+/* The range-based loop that declares its element at a node; 0: none does. */
+static int32_t range_of(const hpc_tree *t, int32_t node)
+{
+    const int32_t up = node > 0 ? t->node[node].parent : 0;
+    return up > 0 && t->node[up].kind == HPC_TREE_RANGE && hpc_tree_first(t, up) == node ? up : 0;
+}
+
+static const char *element_text(const program *p, int32_t range)
+{
+    const int32_t variable = hpc_tree_first(p->t, range), v = p->t->node[variable].symbol;
+    const char *name = v >= 0 ? symbol_name(p->t, v) : "";
+    const char *of = source_text(p, hpc_tree_child(p->t, range, 1));
+    const char *kept =
+        hpc_arena_text(p->out, *name ? "%s (element of %s)" : "%san element of %s", name, of);
+    return kept ? kept : "";
+}
+
+const char *node_text(const program *p, int32_t node)
+{
+    const int32_t range = range_of(p->t, node);
+    return range ? element_text(p, range) : source_text(p, node);
+}
+
+const char *access_text(const program *p, int32_t node)
+{
+    const int32_t v = p->t->node[node].kind == HPC_TREE_NAME ? p->t->node[node].symbol : -1;
+    const int32_t range = v >= 0 ? range_of(p->t, p->t->symbol[v].node) : 0;
+    return range ? element_text(p, range) : node_text(p, node);
 }

@@ -64,7 +64,10 @@ const effect *effect_of(const program *p, int32_t symbol);
 /* The next node after `from` within a loop that names a variable as a lambda captured it; 0: none.
  */
 int32_t next_captured(const program *p, int32_t loop, int32_t from);
-/* The source of a node, shortened and on one line; lives in p->out. */
+/* The source of a node, shortened and on one line; lives in p->out. For the declaration of a
+ * range-based loop: "x (element of v)". */
 const char *node_text(const program *p, int32_t node);
+/* The same also for a name that such a loop declares. */
+const char *access_text(const program *p, int32_t node);
 
 #endif

@@ -126,6 +126,47 @@ static void results_for_a_loop_do_not_depend_on_at(void **state)
     hpc_json_free(whole);
 }
 
+/* One use of a macro may have several loops, and no line is before the second. */
+static void each_loop_of_a_macro_is_listed(void **state)
+{
+    static const char source[] =
+        "#define NEST(i, j, n) for (int i = 0; i < (n); i++) for (int j = 0; j < (n); j++)\n"
+        "#define TWO(x, y, n) for (int k = 0; k < (n); k++) x[k] = 0; "
+        "for (int k = 1; k < (n); k++) y[k] = y[k - 1]\n"
+        "void f(int n, double (*x)[100], double *restrict y, double *restrict z)\n{\n"
+        "    NEST(i, j, n) x[i][j] = 1;\n"
+        "    TWO(y, z, n);\n}\n";
+    const char *at;
+    NEED_LIBRARY;
+    write_source(state, "a.c", source);
+    run(state, "pragma -p none @a.c");
+    hpc_test_says(o.out, "4 loops: 3 parallel, 0 conditional, 1 unsafe, 0 unknown\n");
+    at = strstr(o.out, "if((long long)n*n > ");
+    assert_non_null(at);
+    assert_non_null(strstr(at, "    no directive: it is expanded from a macro\n"));
+    at = strstr(o.out, "a.c:6: parallel\n");
+    assert_non_null(at);
+    assert_non_null(strstr(at, "a.c:6: unsafe\n"));
+    run(state, "pragma -p none --fix @a.c");
+    assert_string_equal(o.out, "0 directives inserted\n");
+}
+
+static void evidence_names_the_container_of_an_element(void **state)
+{
+    static const char source[] =
+        "#include <vector>\n#include <list>\n"
+        "void f(std::vector<double> &v, std::list<double> &l, double *y)\n{\n"
+        "    for (auto x : v) v[0] += x;\n"
+        "    for (auto &x : l) y[0] = x;\n"
+        "    for (auto &x : l) x = 1;\n}\n";
+    NEED_LIBRARY;
+    write_source(state, "a.cpp", source);
+    run(state, "pragma -p none @a.cpp");
+    hpc_test_says(o.out, "v[0] and x (element of v) (read at line 5) may be the same location");
+    hpc_test_says(o.out, "line 6: the addresses of x (element of l) and y[0] are unknown\n");
+    hpc_test_says(o.out, "line 7: the address of x (element of l) is unknown\n");
+}
+
 static void device_code_gets_no_directive(void **state)
 {
     static const char source[] =
@@ -223,6 +264,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(fields_of_anonymous_structs_compile_in_clauses),
                                        TEST(results_for_a_loop_do_not_depend_on_at),
+                                       TEST(each_loop_of_a_macro_is_listed),
+                                       TEST(evidence_names_the_container_of_an_element),
                                        TEST(device_code_gets_no_directive),
                                        TEST(do_while_zero_is_no_loop),
                                        TEST(advice_on_errors_can_be_followed),
