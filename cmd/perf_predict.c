@@ -85,7 +85,7 @@ static int open_all(prediction *x)
     x->ask.all = o->all;
     x->ask.each = o->each;
     x->ask.warn = o->warn_on;
-    x->ask.fail = o->fail_on;
+    if (!o->measure) x->ask.fail = o->fail_on; /* measurements overrule predictions */
 out:
     return rc;
 }
