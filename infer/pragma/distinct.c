@@ -77,7 +77,7 @@ static const char *code_text(walk *w, const char *name, const char *array, const
 /* The test of an array with a name before the loop and a known range of indices; NULL: none. */
 static const char *distinct_code(walk *w, const place *p)
 {
-    spelling array = {.w = w}, low = {.w = w}, high = {.w = w};
+    spelling array = {.w = w}, low = {.w = w, .wide = true}, high = {.w = w, .wide = true};
     const poly *lo, *hi;
     const char *code = NULL;
     const char *name = name_of(w, p);
@@ -132,7 +132,8 @@ bool assume_distinct(walk *w, const access *a, const access *b)
 /* The test of an array with a name before the loop and a known range of indices; NULL: none. */
 static const char *limit_code(walk *w, const place *p, const poly *most)
 {
-    spelling array = {.w = w}, low = {.w = w}, high = {.w = w}, limit = {.w = w};
+    spelling array = {.w = w}, low = {.w = w, .wide = true}, high = {.w = w, .wide = true},
+             limit = {.w = w, .wide = true};
     const poly *lo, *hi;
     const char *code = NULL, *name = name_of(w, p);
     if (spell_array(&array, p) && find_range(&lo, &hi, w, p)) {

@@ -149,7 +149,7 @@ static loop_span span_of(const hpc_tree *t, int32_t loop)
     const hpc_tree_node *n = &t->node[loop];
     loop_span s = {.at = n->at, .end = n->to};
     if (!(n->flags & HPC_TREE_MACRO)) return s;
-    for (int32_t i = function_around(t, loop); i < loop; i++)
+    for (int32_t i = loop - 1; i > 0 && t->node[i].at >= n->at; i--)
         s.nth += is_loop(t->node[i].kind) && t->node[i].at == n->at && t->node[i].to == n->to;
     return s;
 }

@@ -117,6 +117,18 @@ static void code_tests_for_repeated_entries(void **state)
     hpc_json_free(root);
 }
 
+static void code_computes_products_in_64_bits(void **state)
+{
+    static const char text[] =
+        "void f(int n, int m, const int *restrict perm, const double *restrict x, "
+        "double *restrict y)\n{\n"
+        "    for (int i = 0; i < n * m; i++) y[perm[i]] = x[i];\n}\n";
+    NEED_LIBRARY;
+    write_text(state, "a.c", text);
+    run(state, 0, "pragma -p none @a.c --at 3");
+    hpc_test_says(o.out, "const long long first = 0, last = (long long)n*m - 1;\n");
+}
+
 static void trust_takes_confirmed_assumptions_for_granted(void **state)
 {
     NEED_LIBRARY;
@@ -186,6 +198,7 @@ int main(void)
         TEST(rows_and_arrays_are_one_assumption),
         TEST(guard_leaves_untested_assumptions_out_and_conditional_does_not),
         TEST(sums_at_indices_from_memory_stay_unsafe),
+        TEST(code_computes_products_in_64_bits),
         TEST(code_tests_for_repeated_entries),
         TEST(witness_shows_the_violated_assumption),
         TEST(trust_takes_confirmed_assumptions_for_granted),
