@@ -53,6 +53,9 @@ int hpc_check_flags_given(hpc_check_flags *out, const char *const *list, const c
 int hpc_check_flags_search(hpc_check_flags *out, const hpc_check_flags *known, const char *path,
                            const char *text);
 void hpc_check_flags_release(hpc_check_flags *f);
+/* The root of the tree around a file: the folder with .git, else the highest one with a build file,
+ * else the file's own. file: an absolute path. out: PATH_MAX chars. */
+void hpc_check_tree_root(char *out, const char *file);
 
 /* ---- the checker --------------------------------------------------------------- */
 typedef struct hpc_checker_options {

@@ -1,7 +1,6 @@
 /*
- * check_folders.c: folders of headers that a file includes, found in the tree around it. The tree
- * begins at the folder with .git, else at the highest one with a build file, else at the file's
- * own.
+ * check_folders.c: the root of the tree around a file, and the folders there of headers that the
+ * file includes.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -45,7 +44,7 @@ static void cut_name(char *path)
     if (slash) *slash = '\0';
 }
 
-static void find_root(char out[PATH_MAX], const char *file)
+void hpc_check_tree_root(char *out, const char *file)
 {
     static const char *const builds[] = {"CMakeLists.txt", "Makefile", "configure", "meson.build"};
     char at[PATH_MAX];
@@ -199,7 +198,7 @@ int hpc_check_flags_search(hpc_check_flags *out, const hpc_check_flags *known, c
     if (!s) return HPC_E_NOMEM;
     s->arena = hpc_arena_create(0);
     if (!s->arena) TRY(HPC_E_NOMEM);
-    find_root(root, file);
+    hpc_check_tree_root(root, file);
     s->root = root;
     add_folders(s, root, 0);
     find_includes(s, file, text);

@@ -200,6 +200,33 @@ static void errors_stay_in_their_procedure(void **state)
     hpc_test_says(o.out, "a.F:15: parallel\n");
 }
 
+/* Each folder above a file is searched with all folders in it, up to the root of the tree. */
+static void modules_come_from_the_nearest_folder_of_the_tree(void **state)
+{
+    static const char use[] = "subroutine f(n, a)\n  use work\n  integer :: n, i\n  real :: a(n)\n"
+                              "  do i = 1, n\n    a(i) = w\n  end do\nend subroutine\n";
+    static const char plain[] = "module work\n  use kinds\n  real(wp) :: w\nend module\n";
+    char path[PATH_MAX];
+    need_flang();
+    test_ok(hpc_file_mkdir(hpc_test_path(path, *state, "tree/modules/mine/src")));
+    test_ok(hpc_file_mkdir(hpc_test_path(path, *state, "tree/modules/lib/src/deep")));
+    write_text(state, "outside.f90", "module work\n  real :: w\nend module\n");
+    write_text(state, "tree/modules/mine/src/a.f90", use);
+    write_text(state, "tree/Makefile", "");
+    run(state, 2, "pragma @tree/modules/mine/src/a.f90");
+    hpc_test_says(o.err, "a.f90:2: Cannot read module file for module 'work'");
+    write_text(state, "tree/modules/lib/src/deep/work.f90", plain);
+    write_text(state, "tree/modules/lib/src/kinds.f90",
+               "module kinds\n  include 'wp.inc'\nend module\n");
+    write_text(state, "tree/modules/lib/src/wp.inc", "  integer, parameter :: wp = 4\n");
+    run(state, 0, "pragma @tree/modules/mine/src/a.f90");
+    hpc_test_says(o.out, "a.f90:5: parallel\n");
+    write_text(state, "tree/modules/lib/near.f90",
+               "module work\n  real :: w\n  !$omp threadprivate(w)\nend module\n");
+    run(state, 0, "pragma @tree/modules/mine/src/a.f90");
+    hpc_test_says(o.out, "w is thread-local");
+}
+
 /* ---- files of one run ----------------------------------------------------------------------- */
 
 /* Each file could be mistaken if what flang keeps of the others were in its sight. */
@@ -400,6 +427,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(arguments_of_an_orphaned_loop_are_not_accused,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(lines_for_openmp_leave_a_loop_unknown,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(modules_come_from_the_nearest_folder_of_the_tree,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(errors_stay_in_their_procedure, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),

@@ -143,6 +143,7 @@ static bool parse_form(hpc_clang_unit &u, Part &x)
 {
     Parse &p{*u.parse};
     parser::Options o{u.options};
+    o.searchDirectories.insert(o.searchDirectories.begin(), x.path.substr(0, x.path.rfind('/')));
     o.searchDirectories.push_back("/proc/self/fd");
     if (!u.form_given) o.isFixedForm = is_fixed(x.path);
     for (int turn = u.form_given || !o.isFixedForm; turn < 3; turn++) { /* fixed, free, fixed */
@@ -216,9 +217,10 @@ static void want_siblings(Plan &plan, Modules &m, std::set<std::string> &done,
     const std::set<std::string> &named{plan.own->words()}, &mine{plan.own->defined()};
     std::map<std::string, int> definitions;
     std::vector<Wanted> files;
-    m.find_in(m.folders[0], 0);
+    const std::string folder{plan.path.substr(0, plan.path.rfind('/'))};
+    m.find_in(folder, 0);
     for (const auto &[path, other] : m.text) {
-        if (path.rfind('/') != m.folders[0].size() || path.find(m.folders[0]) != 0) continue;
+        if (path.rfind('/') != folder.size() || path.find(folder) != 0) continue;
         if (path == plan.path || other->text == own || !other->modules.empty() || other->program)
             continue;
         files.push_back({path, other, false});
@@ -310,7 +312,7 @@ static void parse_all(hpc_clang_unit &u, const hpc_clang_text &text)
     const std::string whole{text.text, text.n};
     std::string rest{whole};
     std::vector<Issue> all;
-    Modules m{u.kept->texts, u.folders};
+    Modules m{u.kept->texts, u.path, u.folders};
     parse_once(u, m, whole, rest);
     if (!u.parse->issues.empty()) { /* the macros of the build may be missing */
         const size_t before{u.options.predefinitions.size()}, issues{u.parse->issues.size()};
@@ -341,7 +343,7 @@ static void take_flags(hpc_clang_unit &u, const char *const *flags)
         } else if (f == "-ffixed-line-length-132" || f == "-ffixed-line-length-none") {
             u.options.fixedFormColumns = 132;
         } else if (f.compare(0, 2, "-I") == 0) {
-            u.folders.push_back(rest);
+            u.folders.push_back(canonical(rest));
         } else if (f.compare(0, 2, "-D") == 0) {
             const size_t equal{rest.find('=')};
             u.options.predefinitions.emplace_back(
@@ -359,7 +361,9 @@ static int open_unit(hpc_clang_unit **out, hpc_clang_kept **kept, const hpc_clan
     u->kept = *kept;
     u->path = texts[0].path;
     if (u->path.find('/') == std::string::npos) u->path = "./" + u->path;
-    u->folders.push_back(u->path.substr(0, u->path.rfind('/')));
+    const size_t slash{u->path.rfind('/')};
+    u->folders.push_back(canonical(u->path.substr(0, slash)));
+    u->path = u->folders[0] + u->path.substr(slash);
     take_flags(*u, flags);
     parse_all(*u, texts[0]);
     *out = u.release();

@@ -11,6 +11,7 @@
 #include <flang/Semantics/symbol.h>
 #include <flang/Semantics/tools.h>
 
+#include <chrono>
 #include <deque>
 #include <list>
 #include <map>
@@ -83,9 +84,13 @@ class Texts {
     std::map<std::string, File> file;
 };
 
-/* The sources around a file, by the modules that they define. */
-struct Modules {
-    Modules(Texts &all, const std::vector<std::string> &of) : texts{all}, folders{of} {}
+std::string canonical(const std::string &folder); /* itself if it does not exist */
+
+/* The sources around a file, by the modules that they define: those in its folders, then those in
+ * each folder above it up to the root of its tree. Nearer folders count first. */
+class Modules {
+  public:
+    Modules(Texts &all, const std::string &file, const std::vector<std::string> &of);
     /* Adds the sources of a folder, and of those in it down to a depth. */
     void find_in(const std::string &folder, int depth);
     /* The source of a module, in the folders of the file, else nearby in its tree; "": unknown. */
@@ -94,14 +99,19 @@ struct Modules {
      * first value of a name counts. */
     void add_macros(parser::Options &o, const std::string &own) const;
 
-    Texts &texts;
-    std::vector<std::string> folders; /* of the file, then of -I */
-    std::map<std::string, std::string> source;
     std::map<std::string, std::shared_ptr<const Text>> text; /* by path */
-    int files = 0, directories = 0;                          /* that were read */
-    bool wide = false;                                       /* folders nearby were searched */
 
   private:
+    using clock = std::chrono::steady_clock;
+    Texts &texts;
+    const std::vector<std::string> &folders;            /* of the file, then of -I */
+    std::map<std::string, std::string> source;          /* of modules */
+    std::map<std::string, std::set<std::string>> below; /* folders in those that were read */
+    std::string root;                                   /* the last folder that is searched */
+    std::string around;                                 /* the last one that was; "": none */
+    clock::time_point until;                            /* folders are read */
+    bool widen();                                       /* False: all folders were searched */
+    void read_folder(const std::string &folder);
     void add(const std::string &name, const std::string &path);
 };
 

@@ -2,10 +2,13 @@
  * modules.cc: the texts of a tree: the modules and procedures in them, and where to find those that
  * a text uses. Texts are read as lines and words here, without flang.
  */
+#include "runtime/source/check.h"
 #include "runtime/source/flang/priv.h"
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fstream>
@@ -133,7 +136,27 @@ std::shared_ptr<const Text> Texts::at(const std::string &path)
 
 /* ---- modules ---- */
 
-enum { FILES_MOST = 2000, FOLDERS_MOST = 500, LEVELS_MOST = 3 };
+enum { FILES_MOST = 4000, FOLDERS_MOST = 2000, LEVELS_MOST = 8, SECONDS_MOST = 10 };
+
+static std::string parent_of(const std::string &path)
+{
+    const size_t slash{path.rfind('/')};
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string canonical(const std::string &folder)
+{
+    char whole[PATH_MAX];
+    return realpath(folder.c_str(), whole) ? whole : folder;
+}
+
+Modules::Modules(Texts &all, const std::string &file, const std::vector<std::string> &of)
+    : texts{all}, folders{of}, until{clock::now() + std::chrono::seconds{SECONDS_MOST}}
+{
+    char top[PATH_MAX];
+    hpc_check_tree_root(top, file.substr(0, PATH_MAX - 1).c_str());
+    root = top == folders[0] ? parent_of(folders[0]) : top;
+}
 
 /* If two files of a folder define a module, the one with its name is its source. */
 void Modules::add(const std::string &name, const std::string &path)
@@ -145,26 +168,46 @@ void Modules::add(const std::string &name, const std::string &path)
         known->second = path;
 }
 
-void Modules::find_in(const std::string &folder, int depth)
+void Modules::read_folder(const std::string &folder)
 {
-    std::set<std::string> names, below;
-    DIR *d{directories++ < FOLDERS_MOST ? opendir(folder.c_str()) : nullptr};
+    if (below.size() >= FOLDERS_MOST || clock::now() > until || below.count(folder)) return;
+    std::set<std::string> names, &inside{below[folder]};
+    DIR *d{opendir(folder.c_str())};
     for (const dirent *e; d && (e = readdir(d));) {
-        if (depth > 0 && e->d_type == DT_DIR && e->d_name[0] != '.') below.insert(e->d_name);
+        if (e->d_type == DT_DIR && e->d_name[0] != '.') inside.insert(folder + "/" + e->d_name);
         if (is_source(e->d_name)) names.insert(e->d_name);
     }
     if (d) closedir(d);
     for (const std::string &n : names) {
         const std::string path{folder + "/" + n};
-        if (files == FILES_MOST) break;
-        if (text.count(path)) continue;
+        if (text.size() >= FILES_MOST || clock::now() > until) return;
         const std::shared_ptr<const Text> found{texts.at(path)};
         if (!found) continue;
-        files++;
         text[path] = found;
         for (const std::string &name : found->modules) add(name, path);
     }
-    for (const std::string &b : below) find_in(folder + "/" + b, depth - 1);
+}
+
+void Modules::find_in(const std::string &folder, int depth)
+{
+    std::set<std::string> level{folder};
+    for (; depth >= 0 && !level.empty(); depth--) {
+        std::set<std::string> next;
+        for (const std::string &f : level) {
+            read_folder(f);
+            if (const auto found{below.find(f)}; found != below.end())
+                next.insert(found->second.begin(), found->second.end());
+        }
+        level = std::move(next);
+    }
+}
+
+bool Modules::widen()
+{
+    if (around == root) return false;
+    around = around.empty() ? folders[0] : parent_of(around);
+    find_in(around, LEVELS_MOST);
+    return !around.empty();
 }
 
 static bool is_intrinsic(const std::string &module)
@@ -176,12 +219,7 @@ static bool is_intrinsic(const std::string &module)
 std::string Modules::source_of(const std::string &module)
 {
     auto found{source.find(module)};
-    if (found == source.end() && !wide && !is_intrinsic(module)) {
-        wide = true;
-        find_in(folders[0], LEVELS_MOST);
-        find_in(folders[0] + "/..", LEVELS_MOST);
-        found = source.find(module);
-    }
+    while (found == source.end() && !is_intrinsic(module) && widen()) found = source.find(module);
     return found == source.end() ? "" : found->second;
 }
 
