@@ -43,13 +43,14 @@ static bool equal_steps(const access *write, const access *r)
     return place_equal(&write->place, &head);
 }
 
-/* Index a of a write covers [lo, hi] of its inner loop before r reads index b, which lies within.
- */
-static bool covers_index(const loop_facts *l, prover *pr, sweep *s, const access *r, const poly *a,
-                         const poly *b)
+/* Step `of` of a write covers a dimension, or [lo, hi] of its inner loop before r reads index b,
+ * which lies within. */
+static bool covers_index(const loop_facts *l, prover *pr, sweep *s, const access *r,
+                         const place_step *of, const poly *b)
 {
     const hpc_tree *t = l->p->t;
-    if (poly_equal(a, b)) return true;
+    const poly *a = of->index;
+    if (of->whole || poly_equal(a, b)) return true;
     if (!a || !b || a->n < 1) return false;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t x = a->t[i].atom[0];
@@ -90,7 +91,7 @@ bool covers(const loop_facts *l, prover *pr, const access *write, const access *
     for (int32_t k = 0; k < write->place.n; k++) {
         const place_step *a = &write->place.step[k], *b = &r->place.step[k];
         if (a->field != b->field) return false;
-        if (a->field == STEP_INDEX && !covers_index(l, pr, &s, r, a->index, b->index)) return false;
+        if (a->field == STEP_INDEX && !covers_index(l, pr, &s, r, a, b->index)) return false;
     }
     return sweeps_apart(&s, write) && before(l, pr, &s, write, r);
 }

@@ -80,13 +80,18 @@ static bool may_leave(const hpc_tree *t, const region *r, int32_t to)
 
 /* ---- uses ---- */
 
-/* True if the NAME is the target of an assignment that every path from `from` executes, as far as
- * nothing jumps. */
+/* True if the NAME, or all elements of its array, is the target of an assignment that every path
+ * from `from` executes, as far as nothing jumps. */
 static bool always_assigns(const hpc_tree *t, int32_t name, int32_t from)
 {
-    int32_t up = t->node[name].parent;
+    int32_t target = name, up = t->node[name].parent;
+    for (; t->node[up].kind == HPC_TREE_INDEX; up = t->node[up].parent) {
+        const int32_t index = hpc_tree_child(t, up, 1);
+        if (hpc_tree_first(t, up) != target || !index || !is_all_elements(t, index)) return false;
+        target = up;
+    }
     if (t->node[up].kind != HPC_TREE_ASSIGN || t->node[up].op != '=') return false;
-    if (hpc_tree_first(t, up) != name) return false;
+    if (hpc_tree_first(t, up) != target) return false;
     for (int32_t i = name + 1; i < t->node[up].end; i++)
         if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == t->node[name].symbol)
             return false;

@@ -150,7 +150,8 @@ static void read_argument(walk *w, int32_t e)
         return;
     }
     place_behind(&p, w, value_of(w, e), t->type[type].to);
-    if (p.base >= 0 && p.n > 0 && p.step[p.n - 1].field == STEP_INDEX) p.step[p.n - 1].index = NULL;
+    if (p.base >= 0 && p.n > 0 && p.step[p.n - 1].field == STEP_INDEX)
+        p.step[p.n - 1] = (place_step){.field = STEP_INDEX};
     access_add(w, &p, e, false, 0);
 }
 

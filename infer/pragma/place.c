@@ -70,7 +70,8 @@ bool place_behind(place *out, walk *w, const poly *pointer, int32_t type)
     *out = *w->prover->atoms[base].place;
     out->type = type;
     if (out->n > 0 && out->step[out->n - 1].field == STEP_INDEX)
-        out->step[out->n - 1].index = poly_sum(w->prover, out->step[out->n - 1].index, rest);
+        out->step[out->n - 1] = (place_step){
+            .field = STEP_INDEX, .index = poly_sum(w->prover, out->step[out->n - 1].index, rest)};
     else if (!poly_is_number(rest, &c) || c != 0)
         return nowhere(out, type);
     return true;
@@ -150,9 +151,13 @@ static bool place_of_index(place *out, walk *w, int32_t e)
     if (kind_of(t, bare_type(t, t->node[a].type)) != HPC_TYPE_ARRAY)
         return place_behind(out, w, poly_sum(w->prover, value_of(w, a), index_of(w, i)), type);
     place_of(out, w, a);
-    const poly *index = index_of(w, i);
+    const bool whole = is_all_elements(t, i);
+    const poly *index = whole ? poly_atom(w->prover, atom_opaque(w->prover, i)) : index_of(w, i);
     out->type = type;
-    return out->base < 0 || add_step(out, STEP_INDEX, index) || nowhere(out, type);
+    if (out->base < 0) return true;
+    if (!add_step(out, STEP_INDEX, index)) return nowhere(out, type);
+    out->step[out->n - 1].whole = whole;
+    return true;
 }
 
 /* at() throws where its index is too large, and an exception ends the loop early. */

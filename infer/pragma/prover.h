@@ -32,6 +32,7 @@ enum { STEP_INDEX = -1, STEP_CONTENT = -2 }; /* CONTENT: the elements that a con
 typedef struct place_step {
     int32_t field;     /* a field's symbol, or one of the above */
     const poly *index; /* of STEP_INDEX; NULL: unknown */
+    bool whole;        /* all elements of the dimension; `index` is any of them */
 } place_step;
 typedef struct place {
     int32_t base; /* the atom of an object (ATOM_OBJECT) or of a dereferenced pointer; -1: unknown

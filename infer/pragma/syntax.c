@@ -86,6 +86,13 @@ static bool is_element_call(const hpc_tree *t, int32_t call)
     return object && (is_view(t, t->node[object].type) || container_of(t, type) != CONTAINER_NONE);
 }
 
+bool is_all_elements(const hpc_tree *t, int32_t e)
+{
+    const hpc_tree_node *n = &t->node[e];
+    return n->kind == HPC_TREE_CALL && n->symbol >= 0 &&
+           strcmp(symbol_name(t, n->symbol), HPC_TREE_ALL_ELEMENTS) == 0;
+}
+
 int32_t root_of(const hpc_tree *t, int32_t e)
 {
     for (;;) {

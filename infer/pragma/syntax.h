@@ -33,6 +33,7 @@ typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } conta
 container container_of(const hpc_tree *t, int32_t type); /* library classes that own an array */
 bool is_view(const hpc_tree *t, int32_t type);           /* or a reference to one */
 
+bool is_all_elements(const hpc_tree *t, int32_t e); /* a subscript of Fortran: of its dimension */
 /* The variable at the root of an lvalue, or -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
 /* The type of an object expression, or the target type of a pointer expression. */

@@ -177,6 +177,9 @@ enum {
         1 << 4, /* in a header: it has no position in the text, and line and column 0 */
     HPC_TREE_TEMPLATE = 1 << 5 /* FUNCTION: of a template, which leaves types open */
 };
+/* The name of a function without arguments that, as a subscript of Fortran, stands for all elements
+ * of a dimension. */
+#define HPC_TREE_ALL_ELEMENTS "(:)"
 enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; deeper code is OTHER without children */
 typedef struct hpc_tree_node {
     uint8_t kind, op;

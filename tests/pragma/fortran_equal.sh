@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 cp tests/pragma/fortran/*.f90 tests/pragma/fortran/*.f "$folder"
 program=$(realpath "$1")
 cd "$folder"
-sources='drive.f90 scalars.f90 affine.f90'
+sources='fill.f90 drive.f90 scalars.f90 affine.f90'
 gfortran -O1 $sources -o serial
 ./serial >serial.out
 "$program" pragma --fix -q *.f90 *.f >directives

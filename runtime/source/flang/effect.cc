@@ -83,24 +83,45 @@ const char volatile_access[]{"accesses a volatile object"};
 
 class Summary {
   public:
-    Summary(Effect &effect, const Table &table, const std::vector<const Symbol *> &dummies)
+    /* Nodes and numbers of the body begin at `nodes` and `values`. */
+    Summary(Effect &effect, const Table &table, const std::vector<const Symbol *> &dummies,
+            size_t nodes, size_t values)
         : e{effect}, t{table}
     {
         e.argument.resize(dummies.size());
         for (size_t k = 0; k < dummies.size(); k++) {
             const auto found{dummies[k] ? t.symbols.find(dummies[k]) : t.symbols.end()};
             if (found != t.symbols.end()) dummy[found->second] = k;
+            fills.emplace_back(dummies[k]);
         }
+        for (size_t i = nodes; i < t.node.size(); i++)
+            if (t.node[i].kind == HPC_TREE_NUMBER) number[i] = t.value[values++];
+        visit(nodes, true);
+        for (size_t k = 0; k < fills.size(); k++) e.argument[k].filled = fills[k].first_n();
     }
-    /* `sure`: each call runs it, unless a jump came before. */
-    void visit(size_t i, bool sure);
     size_t failed = 0; /* a node: of the reason why the effects are unknown */
 
   private:
     Effect &e;
     const Table &t;
     std::map<int32_t, size_t> dummy;
+    std::map<size_t, int64_t> number; /* by node */
     bool jumped = false;
+
+    struct Counter {
+        int32_t symbol;
+        Range range;
+    };
+    struct Write {
+        size_t dummy;
+        std::vector<Range> ranges;
+    };
+    std::vector<Fill> fills;       /* by dummy */
+    std::vector<Counter> counters; /* of the loops around, which run from constant to constant */
+    std::vector<Write> writes;     /* in these loops */
+
+    /* `sure`: each call runs it, unless a jump came before. */
+    void visit(size_t i, bool sure);
 
     /* `why` completes "The procedure ...", at a node. */
     void fail(size_t i, const std::string &why)
@@ -115,7 +136,11 @@ class Summary {
         for (size_t c = i + 1; c < (size_t)t.node[i].end; c = t.node[c].end) visit(c, sure);
     }
     void lvalue(size_t i, bool write, bool sure);
-    void of_dummy(size_t k, const Access &a, bool write, bool sure);
+    void of_dummy(size_t k, const Access &a, size_t i, bool write, bool sure);
+    bool is_number(size_t i, int64_t *value) const;
+    bool ranges_of(std::vector<Range> &out, size_t k, size_t i) const;
+    bool counts(Counter *out, size_t loop) const;
+    void loop(size_t i, bool sure);
     void of_outside(size_t i, const Access &a, bool write);
     void assign(size_t i, bool sure);
     void call(size_t i, bool sure);
@@ -133,6 +158,7 @@ int Summary::subscript(size_t i) const
 void Summary::lvalue(size_t i, bool write, bool sure)
 {
     Access a;
+    const size_t whole{i};
     bool pointer{false};
     while (t.node[i].kind != HPC_TREE_NAME) {
         const hpc_clang_node &n{t.node[i]};
@@ -162,7 +188,7 @@ void Summary::lvalue(size_t i, bool write, bool sure)
     const Symbol &s{*from->second};
     if (found != dummy.end()) {
         if (pointer || s.attrs().test(semantics::Attr::TARGET)) return fail(i, pointer_access);
-        of_dummy(found->second, a, write, sure);
+        of_dummy(found->second, a, whole, write, sure);
     } else if (t.outside[a.root] || semantics::IsSaved(s) || s.test(Symbol::Flag::InNamelist)) {
         of_outside(i, a, write);
     } else if (pointer || s.attrs().test(semantics::Attr::TARGET)) {
@@ -170,16 +196,85 @@ void Summary::lvalue(size_t i, bool write, bool sure)
     }
 }
 
-void Summary::of_dummy(size_t k, const Access &a, bool write, bool sure)
+void Summary::of_dummy(size_t k, const Access &a, size_t i, bool write, bool sure)
 {
     Effect::Argument &x{e.argument[k]};
     const bool whole{a.step.empty()};
+    std::vector<Range> ranges;
+    const bool known{!whole && ranges_of(ranges, k, i)};
     if (!write) {
-        x.read = x.read || !x.kill;
-    } else {
-        x.kill = x.kill || (whole && sure && !jumped && !x.read);
-        x.write = true;
+        x.read = x.read || !(x.kill || (known && fills[k].has(ranges)));
+        return;
     }
+    x.kill = x.kill || (whole && sure && !jumped && !x.read);
+    x.write = true;
+    if (!known || !sure || jumped || x.read) return;
+    if (counters.empty())
+        fills[k].add(ranges);
+    else
+        writes.push_back({k, ranges});
+}
+
+bool Summary::is_number(size_t i, int64_t *value) const
+{
+    const auto found{number.find(i)};
+    if (found == number.end()) return false;
+    *value = found->second;
+    return true;
+}
+
+/* The elements of a dummy that a node names while the loops around run. A counter in two subscripts
+ * does not reach all pairs. */
+bool Summary::ranges_of(std::vector<Range> &out, size_t k, size_t i) const
+{
+    std::set<int32_t> used;
+    for (; t.node[i].kind == HPC_TREE_INDEX; i++) {
+        const hpc_clang_node &s{t.node[t.node[i + 1].end]};
+        int64_t value;
+        if (is_number((size_t)t.node[i + 1].end, &value)) {
+            out.push_back({value, value});
+        } else if (s.kind == HPC_TREE_CALL && s.symbol >= 0 &&
+                   std::strcmp(&t.name[t.symbol[s.symbol].name], all_elements) == 0)
+        {
+            out.push_back(fills[k].whole(out.size()));
+        } else {
+            const auto c{std::find_if(counters.begin(), counters.end(), [&](const Counter &x) {
+                return s.kind == HPC_TREE_NAME && x.symbol == s.symbol;
+            })};
+            if (c == counters.end() || !used.insert(c->symbol).second) return false;
+            out.push_back(c->range);
+        }
+    }
+    return t.node[i].kind == HPC_TREE_NAME && out.size() == fills[k].rank();
+}
+
+/* A loop from a constant to a constant that is not less, by one. */
+bool Summary::counts(Counter *out, size_t loop) const
+{
+    const size_t first{loop + 1}, last{(size_t)t.node[first].end}, step{(size_t)t.node[last].end};
+    const auto operand{[&](size_t i) { return (size_t)t.node[i + 1].end; }};
+    int64_t by{0};
+    if (step >= (size_t)t.node[loop].end || t.node[first].kind != HPC_TREE_ASSIGN ||
+        t.node[last].kind != HPC_TREE_BINARY || t.node[step].kind != HPC_TREE_ASSIGN)
+        return false;
+    out->symbol = t.node[first + 1].kind == HPC_TREE_NAME ? t.node[first + 1].symbol : -1;
+    return out->symbol >= 0 && is_number(operand(first), &out->range.lo) &&
+           is_number(operand(last), &out->range.hi) && is_number(operand(step), &by) && by == 1 &&
+           out->range.lo <= out->range.hi;
+}
+
+/* Elements count when all iterations of the outermost loop are over. */
+void Summary::loop(size_t i, bool sure)
+{
+    Counter c;
+    if (!sure || !counts(&c, i)) return children(i, false);
+    counters.push_back(c);
+    children(i, true);
+    counters.pop_back();
+    if (!counters.empty()) return;
+    for (const Write &w : writes)
+        if (!jumped && !e.argument[w.dummy].read) fills[w.dummy].add(w.ranges);
+    writes.clear();
 }
 
 void Summary::of_outside(size_t i, const Access &a, bool write)
@@ -243,7 +338,7 @@ void Summary::visit(size_t i, bool sure)
         visit(i + 1, sure);
         for (size_t c = t.node[i + 1].end; c < (size_t)n.end; c = t.node[c].end) visit(c, false);
         return;
-    case HPC_TREE_FOR:
+    case HPC_TREE_FOR: return loop(i, sure);
     case HPC_TREE_WHILE: return children(i, false);
     case HPC_TREE_RETURN:
     case HPC_TREE_GOTO:
@@ -315,8 +410,7 @@ Effect Walk::effect_of(const Symbol &s)
     if (!lost && !jumps) {
         found = Effect{};
         found.state = Effect::KNOWN;
-        Summary summary{found, t, b.dummies};
-        summary.visit(nodes, true);
+        const Summary summary{found, t, b.dummies, nodes, values};
         if (found.state == Effect::UNKNOWN) found.why.line = line_of(t.node[summary.failed]);
     }
     if (found.state == Effect::KNOWN) {
@@ -365,18 +459,6 @@ static bool match(std::vector<const parser::ActualArgSpec *> &out, const Argumen
     return true;
 }
 
-static const parser::Expr &value_of(const parser::ActualArgSpec &a)
-{
-    return std::get<common::Indirection<parser::Expr>>(std::get<parser::ActualArg>(a.t).u).value();
-}
-
-/* An array that begins at an element: its extent is not that of a section. */
-static bool begins_at_element(const parser::ActualArgSpec &a, const Symbol &dummy)
-{
-    const auto *typed{value_of(a).typedExpr.get()};
-    return dummy.Rank() > 0 && (!typed || !typed->v || typed->v->Rank() == 0);
-}
-
 void Walk::access(const Access &a, const Actuals &actuals, CharBlock where)
 {
     const size_t at{t.node.size()};
@@ -388,7 +470,7 @@ void Walk::access(const Access &a, const Actuals &actuals, CharBlock where)
             if (actual)
                 value(value_of(*actual));
             else
-                opaque("section", where);
+                opaque(some_elements, where);
         }
         end(node);
     }
@@ -420,7 +502,7 @@ int32_t Walk::reads(const Symbol &s, const Effect &e, const Actuals &actuals,
         const bool object{std::holds_alternative<common::Indirection<parser::Designator>>(
             value_of(*actuals[k]).u)};
         if (!object || e.argument[k].read)
-            argument(*actuals[k], false, begins_at_element(*actuals[k], *dummies[k]));
+            argument(*actuals[k], false, spread_of(actuals, dummies, k, 0));
     }
     for (const Access &a : e.reads) access(a, actuals, where);
     end(call);
@@ -463,8 +545,12 @@ bool Walk::lower(Reason &why, const Symbol &symbol, const Arguments &arguments, 
         const auto *d{
             std::get_if<common::Indirection<parser::Designator>>(&value_of(*actuals[k]).u)};
         if (!d) continue; /* a value in parentheses: the procedure may not change it */
-        written(where, e.argument[k].kill && dummies[k]->Rank() == 0,
-                [&] { designator(d->value(), begins_at_element(*actuals[k], *dummies[k])); });
+        const Effect::Argument &x{e.argument[k]};
+        const Spread spread{spread_of(actuals, dummies, k, x.filled)};
+        const bool sure{dummies[k]->Rank() == 0
+                            ? x.kill
+                            : spread.whole || fills(*actuals[k], *dummies[k], x.filled)};
+        written(where, sure, [&] { designator(d->value(), spread); });
     }
     for (const Access &a : e.writes) written(where, false, [&] { access(a, actuals, where); });
     if (!is_function) end(around);

@@ -34,13 +34,15 @@ int32_t Walk::dereference(size_t at, int32_t type, parser::CharBlock where)
     return to;
 }
 
-/* Subscripts for each dimension that has none. */
-int32_t Walk::sections(size_t at, int32_t type, int rank, parser::CharBlock where)
+/* Subscripts for each dimension that has none. An assignment may give an allocatable array another
+ * shape, so its elements are not those that it had. */
+int32_t Walk::sections(size_t at, int32_t type, const Symbol &s, parser::CharBlock where)
 {
-    for (; rank > 0 && t.type[type].to >= 0; rank--) {
+    const bool fixed{!semantics::IsAllocatableOrPointer(s) && !semantics::IsAssumedSizeArray(s)};
+    for (int rank = s.Rank(); rank > 0 && t.type[type].to >= 0; rank--) {
         type = t.type[type].to;
         const int32_t node{wrap(at, HPC_TREE_INDEX, where, 0, type)};
-        opaque("section", where);
+        opaque(fixed ? all_elements : some_elements, where);
         end(node);
     }
     return type;
@@ -59,7 +61,7 @@ int32_t Walk::name_ref(const parser::Name &n, bool whole)
     if (t.type[type].kind == HPC_TYPE_REFERENCE) type = t.type[type].to;
     end(begin(HPC_TREE_NAME, n.source, 0, type, v));
     if (!whole) return type;
-    if (s->Rank() > 0) return sections(at, type, s->Rank(), n.source);
+    if (s->Rank() > 0) return sections(at, type, *s, n.source);
     return is_address(*s) ? dereference(at, type, n.source) : type;
 }
 
@@ -74,10 +76,12 @@ void Walk::subscript(const parser::SectionSubscript &s, parser::CharBlock where)
             value(e);
         return;
     }
-    const int32_t symbol{t.function("section", HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
+    const auto &bounds{std::get<parser::SubscriptTriplet>(s.u).t};
+    if (!std::get<0>(bounds) && !std::get<1>(bounds) && !std::get<2>(bounds))
+        return opaque(all_elements, where);
+    const int32_t symbol{t.function(some_elements, HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
     const int32_t call{begin(HPC_TREE_CALL, where, 0, integer(), symbol)};
     end(begin(HPC_TREE_NAME, where, 0, -1, symbol));
-    const auto &bounds{std::get<parser::SubscriptTriplet>(s.u).t};
     const auto one{[&](const std::optional<parser::Subscript> &x) {
         if (x)
             value(x->thing.thing.value());
@@ -91,16 +95,18 @@ void Walk::subscript(const parser::SectionSubscript &s, parser::CharBlock where)
 }
 
 /* The last subscript first, because it is that of the outermost array. */
-int32_t Walk::subscripts(const parser::ArrayElement &a, parser::CharBlock where, bool widen)
+int32_t Walk::subscripts(const parser::ArrayElement &a, parser::CharBlock where, Spread spread)
 {
     const size_t at{t.node.size()};
-    int32_t type{data_ref(a.base, where, false, widen)};
+    const bool all{spread.dims == Spread::ALL};
+    int32_t type{data_ref(a.base, where, false, all ? spread : Spread{})};
+    int dimension{(int)a.subscripts.size()};
     for (auto s{a.subscripts.rbegin()}; s != a.subscripts.rend(); ++s) {
         if (type < 0 || t.type[type].to < 0) return -1;
         type = t.type[type].to;
         const int32_t node{wrap(at, HPC_TREE_INDEX, where, 0, type)};
-        if (widen)
-            opaque("section", where);
+        if (--dimension < spread.dims)
+            opaque(spread.whole ? all_elements : some_elements, where);
         else
             subscript(*s, where);
         end(node);
@@ -110,33 +116,33 @@ int32_t Walk::subscripts(const parser::ArrayElement &a, parser::CharBlock where,
 
 /* The type, or -1: it cannot be expressed. `whole`: without it an array or a scalar pointer is
  * the object, not its elements or its target. */
-int32_t Walk::data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, bool widen)
+int32_t Walk::data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, Spread spread)
 {
     const size_t at{t.node.size()};
     if (const auto *n{std::get_if<parser::Name>(&d.u)}) return name_ref(*n, whole);
     if (const auto *a{std::get_if<common::Indirection<parser::ArrayElement>>(&d.u)})
-        return subscripts(a->value(), where, widen);
+        return subscripts(a->value(), where, spread);
     const auto *c{std::get_if<common::Indirection<parser::StructureComponent>>(&d.u)};
     const Symbol *s{c ? c->value().component.symbol : nullptr};
     if (!s || is_opaque(*s)) return -1;
     /* An array of structures: some element of it. A pointer to one: its target. */
-    int32_t type{data_ref(c->value().base, where, true, widen)};
+    int32_t type{data_ref(c->value().base, where, true, spread)};
     if (type < 0) return -1;
     if (s->test(Symbol::Flag::ParentComp)) return type;
     const int32_t field{t.field(*s)};
     type = t.symbol[field].type;
     end(wrap(at, HPC_TREE_MEMBER, where, '.', type, field));
     if (!whole) return type;
-    if (s->Rank() > 0) return sections(at, type, s->Rank(), where);
+    if (s->Rank() > 0) return sections(at, type, *s, where);
     return is_address(*s) ? dereference(at, type, where) : type;
 }
 
-void Walk::designator(const parser::Designator &d, bool widen)
+void Walk::designator(const parser::Designator &d, Spread spread)
 {
     const size_t at{t.node.size()}, values{t.value.size()};
     const int before{depth};
     const auto *ref{std::get_if<parser::DataRef>(&d.u)};
-    if (ref && data_ref(*ref, d.source, true, widen) >= 0) return;
+    if (ref && data_ref(*ref, d.source, true, spread) >= 0) return;
     t.node.resize(at);
     t.value.resize(values);
     depth = before;
@@ -277,14 +283,14 @@ bool Walk::is_loop_variable(const parser::Designator &d) const
     return false;
 }
 
-void Walk::argument(const parser::ActualArgSpec &a, bool by_reference, bool widen)
+void Walk::argument(const parser::ActualArgSpec &a, bool by_reference, Spread spread)
 {
     const auto *e{std::get_if<common::Indirection<Expr>>(&std::get<parser::ActualArg>(a.t).u)};
     if (!e) return;
     const auto *d{std::get_if<common::Indirection<parser::Designator>>(&e->value().u)};
     const size_t at{t.node.size()};
     if (!d) return expr(e->value());
-    designator(d->value(), widen);
+    designator(d->value(), spread);
     if (by_reference && !is_loop_variable(d->value())) t.node[at].flags |= HPC_TREE_BY_REFERENCE;
 }
 
@@ -318,20 +324,20 @@ bool Walk::intrinsic(const parser::Call &c, const std::string &name, const Expr 
     const auto &args{std::get<std::list<parser::ActualArgSpec>>(c.t)};
     if (name == "mod" && args.size() == 2 && t.type[type_of(whole)].kind == HPC_TYPE_INTEGER) {
         const int32_t node{begin(HPC_TREE_BINARY, whole.source, '%', type_of(whole))};
-        for (const auto &a : args) argument(a, false, false);
+        for (const auto &a : args) argument(a, false, {});
         end(node);
         return true;
     }
     const int bitwise{name == "iand" ? '&' : name == "ior" ? '|' : name == "ieor" ? '^' : 0};
     if (bitwise && args.size() == 2) {
         const int32_t node{begin(HPC_TREE_BINARY, whole.source, bitwise, type_of(whole))};
-        for (const auto &a : args) argument(a, false, false);
+        for (const auto &a : args) argument(a, false, {});
         end(node);
         return true;
     }
     if ((name == "real" || name == "dble" || name == "int") && !args.empty()) {
         const int32_t node{begin(HPC_TREE_CAST, whole.source, 0, type_of(whole))};
-        argument(args.front(), false, false);
+        argument(args.front(), false, {});
         end(node);
         return true;
     }
@@ -342,7 +348,7 @@ bool Walk::intrinsic(const parser::Call &c, const std::string &name, const Expr 
     const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};
     end(begin(HPC_TREE_NAME, whole.source, 0, -1, symbol));
     for (const auto &a : args)
-        if (!inquiry) argument(a, false, false);
+        if (!inquiry) argument(a, false, {});
     end(call);
     return true;
 }
@@ -376,10 +382,10 @@ void Walk::function_reference(const parser::FunctionReference &f, const Expr &wh
         return;
     const int32_t symbol{t.refused(t.procedure(*s), why)};
     const bool pure{(t.symbol[symbol].flags & HPC_SYMBOL_PURE) != 0};
-    const bool widen{!semantics::IsElementalProcedure(*s)};
+    const Spread spread{semantics::IsElementalProcedure(*s) ? 0 : Spread::ALL};
     const int32_t call{begin(HPC_TREE_CALL, whole.source, 0, type_of(whole), symbol)};
     end(begin(HPC_TREE_NAME, name->source, 0, -1, symbol));
-    for (const auto &a : arguments) argument(a, !pure, widen);
+    for (const auto &a : arguments) argument(a, !pure, spread);
     end(call);
 }
 

@@ -11,6 +11,7 @@
 #ifndef HPC_SOURCE_FLANG_PRIV_H
 #define HPC_SOURCE_FLANG_PRIV_H
 
+#include "runtime/source/flang/extent.h"
 #include "runtime/source/flang/library.h"
 
 namespace hpc_flang {
@@ -36,6 +37,9 @@ struct Reason {
     std::string text; /* "": its body is not known */
     uint32_t line = 0;
 };
+
+/* Functions of the tree that stand for a subscript: some elements, and all of a dimension. */
+constexpr char some_elements[]{"section"}, all_elements[]{HPC_TREE_ALL_ELEMENTS};
 
 struct Table {
     std::vector<hpc_clang_node> node;
@@ -76,6 +80,15 @@ bool is_opaque(const semantics::Symbol &s);
 /* Its value is the address of an object: a pointer, or an array dummy that is a target. */
 bool is_address(const semantics::Symbol &s);
 
+/* ---- arguments (extent.cc) ---- */
+/* Subscripts of an argument that stand for all elements of their dimension: the first `dims` ones,
+ * or all and those of its base. */
+struct Spread {
+    enum { ALL = INT32_MAX };
+    int dims = 0;
+    bool whole = false; /* each of these elements is written */
+};
+
 /* ---- effects of procedures (effect.cc) ---- */
 struct Body {
     const parser::Block *block;
@@ -105,7 +118,8 @@ struct Access {
 struct Effect {
     struct Argument {
         bool read = false, write = false;
-        bool kill = false; /* each call assigns it before it reads it */
+        bool kill = false;  /* each call assigns it before it reads it */
+        int64_t filled = 0; /* of an array: elements that each call assigns so, the first ones */
     };
     enum State { BUSY, KNOWN, UNKNOWN } state = BUSY;
     std::vector<Argument> argument;    /* by dummy */
@@ -116,6 +130,10 @@ struct Effect {
 
 using Arguments = std::list<parser::ActualArgSpec>;
 using Actuals = std::vector<const parser::ActualArgSpec *>; /* by dummy; nullptr: absent */
+inline const parser::Expr &value_of(const parser::ActualArgSpec &a)
+{
+    return std::get<common::Indirection<parser::Expr>>(std::get<parser::ActualArg>(a.t).u).value();
+}
 
 inline const parser::Name &name_of(const parser::SubroutineStmt &s)
 {
@@ -223,6 +241,10 @@ class Walk {
     int32_t reads(const semantics::Symbol &s, const Effect &e, const Actuals &actuals,
                   const std::vector<const semantics::Symbol *> &dummies, parser::CharBlock where,
                   int32_t type);
+    /* The subscripts of an argument that the elements of the dummy run through. */
+    Spread spread_of(const Actuals &actuals, const std::vector<const semantics::Symbol *> &dummies,
+                     size_t k, int64_t filled);
+    bool fills(const parser::ActualArgSpec &a, const semantics::Symbol &dummy, int64_t filled);
     /* False: its effects are not known, and nothing was added. */
     bool lower(Reason &why, const semantics::Symbol &symbol, const Arguments &arguments,
                parser::CharBlock where, int32_t type, bool is_function);
@@ -243,19 +265,19 @@ class Walk {
     void value(const parser::Expr &e); /* an integer constant as NUMBER */
     void unary(const parser::Expr &whole, int op, const parser::Expr &e);
     void binary(const parser::Expr &whole, int op, const parser::Expr &a, const parser::Expr &b);
-    void designator(const parser::Designator &d, bool widen = false);
-    int32_t data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, bool widen);
+    void designator(const parser::Designator &d, Spread spread = {});
+    int32_t data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, Spread spread);
     int32_t name_ref(const parser::Name &n, bool whole);
-    int32_t subscripts(const parser::ArrayElement &a, parser::CharBlock where, bool widen);
+    int32_t subscripts(const parser::ArrayElement &a, parser::CharBlock where, Spread spread);
     void subscript(const parser::SectionSubscript &s, parser::CharBlock where);
-    int32_t sections(size_t at, int32_t type, int rank, parser::CharBlock where);
+    int32_t sections(size_t at, int32_t type, const semantics::Symbol &s, parser::CharBlock where);
     int32_t dereference(size_t at, int32_t type, parser::CharBlock where);
     int32_t wrap(size_t at, hpc_tree_kind kind, parser::CharBlock where, int op, int32_t type,
                  int32_t symbol = -1);
     void opaque(const char *name, parser::CharBlock where);
     void function_reference(const parser::FunctionReference &f, const parser::Expr &whole);
     bool intrinsic(const parser::Call &c, const std::string &name, const parser::Expr &whole);
-    void argument(const parser::ActualArgSpec &a, bool by_reference, bool widen);
+    void argument(const parser::ActualArgSpec &a, bool by_reference, Spread spread);
     int32_t type_of(const parser::Expr &e);
     bool is_loop_variable(const parser::Designator &d) const;
 };

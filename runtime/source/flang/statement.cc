@@ -269,7 +269,7 @@ void Walk::call(const parser::CallStmt &c, CharBlock where)
     for (const auto &a : arguments) {
         const auto &u{std::get<parser::ActualArg>(a.t).u};
         jumps = jumps || std::holds_alternative<parser::AltReturnSpec>(u);
-        argument(a, true, true);
+        argument(a, true, {Spread::ALL});
     }
     end(node);
 }

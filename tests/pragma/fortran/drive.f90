@@ -16,6 +16,7 @@ program drive
   print '(3es16.8, l2)', s, top, sum(a), found
   print '(es16.8)', total(n, a)
   call drive_affine(n)
+  call drive_fill(n)
 end program
 subroutine drive_affine(n)
   integer, intent(in) :: n
@@ -29,4 +30,15 @@ subroutine drive_affine(n)
   x = [(mod(i, 11), i = 1, 2*n)]
   call safe_affine(n, 8, a, b, c, x, y)
   print '(3es20.12)', sum(a), sum(c), sum(x)
+end subroutine
+subroutine drive_fill(n)
+  use fill, only: safe_fill
+  integer, intent(in) :: n
+  real(8), allocatable :: a(:,:), w(:,:), v(:,:,:)
+  allocate (a(5, n), w(5, n), v(8, 2, n))
+  a = 1
+  w = 2
+  v = 3
+  call safe_fill(n, a, w, v)
+  print '(3es20.12)', sum(a), sum(w), sum(v)
 end subroutine
