@@ -137,6 +137,7 @@ int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *f
     c.path = f->d.path;
     c.flags = flags->n > 0 ? flags : NULL;
     c.checker = checker;
+    c.scratch = hpc_cmd_scratch();
     before *b = hpc_arena_alloc(f->d.arena, (size_t)f->d.loops.n + 1, sizeof *b);
     if (!b) return HPC_E_NOMEM;
     for (int64_t k = 0; k < f->d.loops.n; k++)

@@ -82,6 +82,8 @@ static bool section(hpc_buf *b, walk *w, const access *a)
 {
     const place *p = &a->place;
     const atom *base = &w->prover->atoms[p->base];
+    if (base->kind == ATOM_OBJECT && (w->t->symbol[base->symbol].flags & HPC_SYMBOL_UNSIZED))
+        return false;
     if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
         hpc_buf_text(b, symbol_name(w->t, base->symbol));
         return true;

@@ -1,7 +1,7 @@
 /*
- * compile.c: checks that libclang and the user's compiler accept the proposed directives. The
- * compiler reads the file with the directives of one nesting depth on its standard input. If it
- * reports an error, it reads each directive alone.
+ * compile.c: checks that libclang and the user's compiler accept the proposed directives; for
+ * Fortran, gfortran alone. The compiler reads the file with the directives of one nesting depth on
+ * its standard input. If it reports an error, it reads each directive alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,7 @@ typedef struct state {
     const hpc_verify_file *f;
     const hpc_verify_compiler *c;
     const char *compiler;
+    fortran_compiler fortran; /* unless modules is NULL */
     bool *chosen;
     bool as_it_is; /* the compiler has accepted the file without directives */
 } state;
@@ -147,6 +148,10 @@ static int compile(state *z, const hpc_buf *text, const char **message, uint32_t
     hpc_proc_options o = HPC_PROC_DEFAULTS;
     hpc_proc_result r = {0};
     int rc = 0;
+    if (z->fortran.modules) {
+        const fortran_text x = {.text = text->data, .n = text->n, .fixed = z->f->fixed_form};
+        return fortran_compile(message, line, &z->fortran, &x);
+    }
     const char **argv = hpc_arena_alloc(z->arena, (size_t)n + 16, sizeof *argv);
     if (!argv) return HPC_E_NOMEM;
     *message = NULL;
@@ -178,14 +183,31 @@ out:
     return rc;
 }
 
+/* The directive of loop k, without those of loops around it: they might collapse it. */
+static int direct_fortran(edits *e, const state *z, int64_t k, bool *dropped)
+{
+    int rc = 0;
+    for (int32_t p = z->l->item[k].outer; p >= 0; p = z->l->item[p].outer) {
+        if (!dropped[p]) TRY(edits_drop_fortran(e, z->f, &z->l->item[p]));
+        dropped[p] = true;
+    }
+    rc = edits_direct_fortran(e, z->f, &z->l->item[k]);
+out:
+    return rc;
+}
+
 /* With the directives of the chosen loops. */
 static int compile_chosen(state *z, const char **message, uint32_t *line)
 {
     edits e = {.arena = z->arena};
     hpc_buf text = {0};
     int rc = 0;
+    bool *dropped = hpc_arena_alloc(z->arena, (size_t)z->l->n, sizeof *dropped);
+    if (!dropped) return HPC_E_NOMEM;
     for (int64_t k = 0; k < z->l->n; k++)
-        if (z->chosen[k]) TRY(edits_direct(&e, z->f->text, &z->l->item[k]));
+        if (z->chosen[k])
+            TRY(z->fortran.modules ? direct_fortran(&e, z, k, dropped)
+                                   : edits_direct(&e, z->f->text, &z->l->item[k]));
     TRY(edits_apply(&text, &e, z->f->text, z->f->n));
     TRY(compile(z, &text, message, line));
 out:
@@ -297,8 +319,10 @@ static int compile_all(state *z)
 static const char *why_no_compiler(const state *z, bool known)
 {
     bool cpp = z->f->language == HPC_LANGUAGE_CPP;
-    if (!known) return "only C and C++ can be compiled";
+    if (!known) return "only C, C++ and Fortran can be compiled";
     if (z->c->compiler || hpc_proc_exists(z->compiler)) return NULL;
+    if (z->f->language == HPC_LANGUAGE_FORTRAN)
+        return "there is no gfortran in PATH; install it, for example Debian's package gfortran";
     return cpp ? "there is no c++ in PATH; install a C++ compiler, for example Debian's package g++"
                : "there is no cc in PATH; install a C compiler, for example Debian's package gcc";
 }
@@ -317,12 +341,26 @@ int hpc_verify_compile(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_ver
         rc = HPC_E_NOMEM;
         goto out;
     }
-    z.compiler = c->compiler ? c->compiler : f->language == HPC_LANGUAGE_CPP ? "c++" : "cc";
-    const bool known = f->language == HPC_LANGUAGE_C || f->language == HPC_LANGUAGE_CPP;
-    if (c->checker && known) TRY(parse_all(&z));
-    if (*z.compiler) skip->why = why_no_compiler(&z, known);
-    if (*z.compiler && !skip->why) TRY(compile_all(&z));
+    const bool fortran = f->language == HPC_LANGUAGE_FORTRAN;
+    const bool clang = f->language == HPC_LANGUAGE_C || f->language == HPC_LANGUAGE_CPP;
+    z.compiler = c->compiler                       ? c->compiler
+                 : fortran                         ? "gfortran"
+                 : f->language == HPC_LANGUAGE_CPP ? "c++"
+                                                   : "cc";
+    if (c->checker && clang) TRY(parse_all(&z));
+    if (*z.compiler) skip->why = why_no_compiler(&z, clang || fortran);
+    if (!*z.compiler || skip->why) goto out;
+    if (fortran) {
+        z.fortran = (fortran_compiler){.arena = z.arena,
+                                       .compiler = z.compiler,
+                                       .folder = folder_of(z.arena, c->path),
+                                       .flags = c->flags,
+                                       .seconds = c->seconds};
+        TRY(fortran_open(&z.fortran, c->scratch));
+    }
+    TRY(compile_all(&z));
 out:
+    fortran_close(&z.fortran);
     hpc_free(z.chosen);
     hpc_arena_free(z.arena);
     return rc;

@@ -49,6 +49,29 @@ int tools_wrap(scratch *s, const char *folder);
 /* Compiles the runtime. *why: why that failed, or NULL. */
 int tools_runtime(const char **why, scratch *s);
 
+/* ---- compile_fortran.c: gfortran --------------------------------------------------------------
+ */
+typedef struct fortran_compiler {
+    hpc_arena *arena;
+    const char *compiler;
+    const char *folder;           /* of the file: its include files, and sources of modules */
+    const hpc_check_flags *flags; /* NULL: none; only -I and -D count */
+    double seconds;               /* of one call */
+    const char *modules;          /* a temporary folder for module files */
+    int runs;                     /* calls so far */
+} fortran_compiler;
+typedef struct fortran_text {
+    const char *text; /* NUL-terminated */
+    size_t n;
+    bool fixed; /* form */
+} fortran_text;
+int fortran_open(fortran_compiler *c, const char *folder); /* creates one for module files */
+void fortran_close(fortran_compiler *c);
+/* *message: the first error; NULL: the text compiles. *line: of the error in the text; 0: it is
+ * elsewhere. */
+int fortran_compile(const char **message, uint32_t *line, fortran_compiler *c,
+                    const fortran_text *x);
+
 /* ---- edit.c: edits of a text ----------------------------------------------------------------- */
 typedef struct edit {
     size_t at, drop; /* replaces `drop` bytes at `at`, but keeps line ends */

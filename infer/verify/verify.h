@@ -49,7 +49,8 @@ typedef struct hpc_verify_compiler {
     const char *path;             /* the file; its includes are searched in its folder */
     const hpc_check_flags *flags; /* NULL: none */
     hpc_checker *checker;         /* NULL: without libclang */
-    const char *compiler;         /* "gcc"; NULL: cc or c++, if in PATH; "": none */
+    const char *compiler;         /* "gcc"; NULL: cc, c++ or gfortran, if in PATH; "": none */
+    const char *scratch;          /* folder for module files of Fortran; NULL: /tmp */
     double seconds;               /* of one call */
 } hpc_verify_compiler;
 #define HPC_VERIFY_COMPILER_DEFAULTS                                                               \
@@ -65,7 +66,8 @@ typedef struct hpc_verify_skip {
 
 /* "compile": asks libclang and the compiler to accept the exact text of each proposed directive. A
  * rejected directive makes its loop unknown, with the first message as evidence. Runs nothing and
- * writes no file. */
+ * writes only module files, which it removes. Fortran is compiled by gfortran, after the sources in
+ * the file's folder and in those of -I that define its modules. */
 int hpc_verify_compile(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,
                        const hpc_verify_compiler *c);
 

@@ -78,7 +78,8 @@ enum {
     HPC_SYMBOL_NORETURN = 1 << 11,
     HPC_SYMBOL_KNOWN = 1 << 12, /* a const variable with a constant `value` */
     HPC_SYMBOL_EXTERN_C = 1 << 13,
-    HPC_SYMBOL_DEVICE = 1 << 14 /* __global__ or __device__, and not __host__: runs on a GPU */
+    HPC_SYMBOL_DEVICE = 1 << 14, /* __global__ or __device__, and not __host__: runs on a GPU */
+    HPC_SYMBOL_UNSIZED = 1 << 15 /* an array of unknown extent, as a(*), which no clause copies */
 };
 typedef struct hpc_symbol {
     uint8_t kind;

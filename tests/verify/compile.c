@@ -154,6 +154,143 @@ static void error_in_a_header_rejects_no_loop_of_that_line(void **state)
     program_close(&p);
 }
 
+/* ---- Fortran ---- */
+
+static const char fortran_loops[] = "subroutine f(n, x, y)\n"
+                                    "  use kinds\n  include 'beside.inc'\n"
+                                    "  integer :: i, n\n  real(wp) :: s, x(n), y(n)\n  s = 0\n"
+                                    "  do i = 1, n\n    x(i) = y(i) * BESIDE\n  end do\n"
+                                    "  !$omp parallel do\n"
+                                    "  do i = 1, n\n    s = s + x(i)\n  end do\n"
+                                    "  do i = 1, n\n    x(i) = s\n  end do\nend subroutine\n";
+
+static bool has_gfortran(void)
+{
+    if (hpc_proc_exists("gfortran")) return true;
+    print_message("SKIP: gfortran is not installed\n");
+    return false;
+}
+
+/* x.f90 or x.f, with modules in files of other names, one of which uses the other. */
+static hpc_verify_compiler begin_fortran(program *p, void **state, const char *name,
+                                         const char *text)
+{
+    static const struct {
+        const char *name, *text;
+    } beside[] = {
+        {"beside.inc", "      integer, parameter :: beside = 2\n"},
+        {"a.f90",
+         "module kinds\n  use kinds_of_c\n  integer, parameter :: wp = double\nend module\n"},
+        {"b.f90", "module kinds_of_c\n  integer, parameter :: double = 8\nend module kinds_of_c\n"},
+    };
+    hpc_verify_compiler c = HPC_VERIFY_COMPILER_DEFAULTS;
+    char path[PATH_MAX];
+    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
+        char where[64];
+        hpc_test_path(path, *state, "program");
+        OK(hpc_file_mkdir(path));
+        snprintf(where, sizeof where, "program/%s", beside[k].name);
+        OK(hpc_file_save(hpc_test_path(path, *state, where), beside[k].text,
+                         strlen(beside[k].text)));
+    }
+    program_write(p, *state, name, text);
+    snprintf(p->path, sizeof p->path, "%.3000s/%s", p->folder, name);
+    c.path = p->path;
+    c.checker = p->checker;
+    c.scratch = ((const hpc_test_folder *)*state)->root;
+    c.seconds = PATIENCE;
+    return c;
+}
+
+static int64_t files_in(const char *folder)
+{
+    hpc_buf names = {0};
+    int64_t n;
+    OK(hpc_file_list(&names, &n, folder));
+    hpc_buf_release(&names);
+    return n;
+}
+
+static void fortran_is_compiled_with_its_modules(void **state)
+{
+    program p;
+    NEED_FLANG;
+    if (!has_gfortran()) skip();
+    hpc_verify_skip skip = {0};
+    hpc_verify_compiler c = begin_fortran(&p, state, "x.f90", fortran_loops);
+    const int64_t files = files_in(c.scratch), sources = files_in(p.folder);
+    assert_int_equal(p.loops.n, 3);
+    p.loops.item[1].pragma = "!$omp parallel do reduction(+:s)";
+    p.loops.item[2].pragma = "!$omp parallel do reduction(+:missing(1))";
+    p.loops.item[2].verdict = HPC_VERDICT_PARALLEL;
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    if (skip.why) fail_msg("%s", skip.why);
+    for (int k = 0; k < 2; k++)
+        expect(&p, k, HPC_VERDICT_PARALLEL, "gfortran compiles the directive");
+    expect(&p, 2, HPC_VERDICT_UNKNOWN, "gfortran rejects the directive: ");
+    assert_int_equal(files_in(c.scratch), files);
+    assert_int_equal(files_in(p.folder), sources);
+    program_close(&p);
+}
+
+static void fortran_in_fixed_form_is_compiled(void **state)
+{
+    program p;
+    NEED_FLANG;
+    if (!has_gfortran()) skip();
+    hpc_verify_skip skip = {0};
+    hpc_verify_compiler c =
+        begin_fortran(&p, state, "x.f",
+                      "      subroutine f(n, x)\n      real x(n)\n#ifdef WIDE\n      wrong\n"
+                      "#endif\n      do 10 i = 1, n\n   10 x(i) = 0\n      end\n"
+                      "      subroutine g(n, x)\n      real x(n,n)\n"
+                      "c$omp parallel do collapse(2)\n      do i = 1, n\n      do j = 1, n\n"
+                      "        x(j,i) = 0\n      end do\n      end do\n"
+                      "c$omp end parallel do\n"
+                      "c$omp parallel\nc$omp do private(i,\nc$omp& j) collapse(2)\n"
+                      "      do i = 1, n\n      do j = 1, n\n        x(j,i) = 0\n      end do\n"
+                      "      end do\nc$omp end do\nc$omp do collapse(2)\n"
+                      "      do i = 1, n\n      do j = 1, n\n        x(j,i) = 0\n      end do\n"
+                      "      end do\nc$omp enddo\nc$omp endparallel\n      end\n");
+    assert_int_equal(p.loops.n, 7);
+    for (int k = 2; k < 7; k += 2) {
+        p.loops.item[k].verdict = HPC_VERDICT_PARALLEL;
+        p.loops.item[k].pragma = "!$omp parallel do";
+    }
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    if (skip.why) fail_msg("%s", skip.why);
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "gfortran compiles the directive");
+    for (int k = 2; k < 7; k += 2)
+        expect(&p, k, HPC_VERDICT_PARALLEL, "gfortran compiles the directive");
+    p.loops.item[0].pragma = "!$omp parallel do private(x,x)";
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_UNKNOWN, "gfortran rejects the directive: ");
+    program_close(&p);
+}
+
+/* A module without a source: nothing is compiled, and no verdict changes. */
+static void fortran_without_a_module_is_skipped(void **state)
+{
+    program p;
+    NEED_FLANG;
+    if (!has_gfortran()) skip();
+    hpc_verify_skip skip = {0};
+    hpc_verify_compiler c =
+        begin_fortran(&p, state, "x.f90",
+                      "subroutine g(n)\n  use nowhere\nend subroutine\n"
+                      "subroutine f(n, x)\n  integer :: n, i\n  real :: x(n)\n"
+                      "  do i = 1, n\n    x(i) = 0\n  end do\nend subroutine\n");
+    assert_int_equal(p.loops.n, 1);
+    p.loops.item[0].verdict = HPC_VERDICT_PARALLEL;
+    p.loops.item[0].pragma = "!$omp parallel do";
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    assert_true(skip.of_file);
+    assert_non_null(strstr(skip.why, "x.f90:2: gfortran rejects the unchanged file: Cannot open "
+                                     "module file 'nowhere.mod'"));
+    assert_int_equal(p.loops.item[0].verdict, HPC_VERDICT_PARALLEL);
+    program_close(&p);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
@@ -165,6 +302,9 @@ int main(void)
         TEST(file_that_does_not_compile_is_skipped),
         TEST(nested_directives_are_compiled_apart),
         TEST(error_in_a_header_rejects_no_loop_of_that_line),
+        TEST(fortran_is_compiled_with_its_modules),
+        TEST(fortran_in_fixed_form_is_compiled),
+        TEST(fortran_without_a_module_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

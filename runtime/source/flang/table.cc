@@ -143,6 +143,7 @@ int32_t Table::variable(const Symbol &s, const semantics::Scope &unit)
     r.flags = HPC_SYMBOL_IN_FILE;
     if (!s.attrs().test(Attr::TARGET)) r.flags |= shared ? HPC_SYMBOL_INTERNAL : HPC_SYMBOL_LOCAL;
     if (outside.back()) r.flags |= HPC_SYMBOL_STATIC;
+    if (semantics::IsAssumedSizeArray(s)) r.flags |= HPC_SYMBOL_UNSIZED;
     r.type = object(s);
     r.node = -1;
     r.name = intern(s.name().ToString());

@@ -405,4 +405,24 @@ contains
     call four(n, t)
     last = t(5)
   end subroutine
+
+  ! No clause copies an array of unknown extent.
+  subroutine unsafe_unsized(n, k, x, a)
+    integer, intent(in) :: n, k
+    real(8), intent(inout) :: x(*), a(n)
+    integer :: i
+    ! unsafe
+    do i = 1, n
+      x(k) = x(k) + a(i)
+    end do
+  end subroutine
+  subroutine safe_sized(n, k, x, a)
+    integer, intent(in) :: n, k
+    real(8), intent(inout) :: x(9), a(n)
+    integer :: i
+    ! safe
+    do i = 1, n
+      x(k) = x(k) + a(i)
+    end do
+  end subroutine
 end module
