@@ -100,7 +100,7 @@ static int find_loops(pragma_file *f, pragma_judging *j)
         TRY(open_checker(f, j));
     }
     TRY(hpc_directives_find(&f->d, j->checker, &d));
-    if (f->d.untyped && hpc_check_knows(f->d.language) && !o->quiet)
+    if (f->d.untyped && hpc_tree_knows(f->d.language) && !o->quiet)
         TRY(add_warning(f, f->d.untyped));
 out:
     hpc_check_flags_release(&flags);

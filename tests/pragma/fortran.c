@@ -75,6 +75,40 @@ static void no_unsafe_loop_is_parallel(void **state)
     hpc_checker_close(checker);
 }
 
+/* Its loops are listed with the reason, and a process without that limit judges the next file. */
+static void a_time_limit_costs_one_file(void **state)
+{
+    static const char *const paths[] = {FOLDER "/control2.f90", FOLDER "/affine.f90"};
+    char program[PATH_MAX], fortran[PATH_MAX];
+    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
+    hpc_checker *limited, *patient = open_checker(0);
+    (void)state;
+    NEED_FLANG;
+    o.program = hpc_test_built(program, "hpccoder-clang");
+    o.fortran = hpc_test_built(fortran, "hpccoder-flang");
+    o.open_seconds = 1e-6;
+    OK(hpc_checker_open(&limited, &o));
+    for (int k = 0; k < 2; k++) {
+        hpc_directive_file f = {.path = paths[k]};
+        OK(hpc_directive_file_read(&f));
+        OK(hpc_directives_find(&f, k == 0 ? limited : patient, &(hpc_directive_options){0}));
+        assert_true(f.loops.n > 0);
+        for (int64_t i = 0; k == 0 && i < f.loops.n; i++)
+            assert_int_equal(f.loops.item[i].verdict, HPC_VERDICT_UNKNOWN);
+        if (k == 0) {
+            assert_non_null(f.untyped);
+            if (!strstr(f.untyped, "control2.f90 cannot be checked: flang did not finish within"))
+                fail_msg("%s", f.untyped);
+        } else if (f.untyped) {
+            fail_msg("%s", f.untyped);
+        }
+        hpc_directive_file_release(&f);
+        hpc_buf_release(&f.text);
+    }
+    hpc_checker_close(limited);
+    hpc_checker_close(patient);
+}
+
 static void fixed_programs_give_the_serial_results(void **state)
 {
     char program[PATH_MAX], command[PATH_MAX + 64];
@@ -93,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_unsafe_loop_is_parallel),
+        cmocka_unit_test(a_time_limit_costs_one_file),
         cmocka_unit_test(fixed_programs_give_the_serial_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
