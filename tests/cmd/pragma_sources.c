@@ -67,6 +67,31 @@ static void verdicts_without_a_header_are_less_certain(void **state)
     hpc_test_says(o.out, "b.c:8: unknown\n");
 }
 
+/* Class templates of a missing header are declared, so that only loops that use them are unknown.
+ */
+static void class_templates_of_a_missing_header_are_stubs(void **state)
+{
+    NEED_LIBRARY;
+    save(state, "t.cpp",
+         "#include \"grid.h\"\n"
+         "void scale(Grid<double> &g, int n, double *x)\n{\n"
+         "    for (int i = 0; i < n; i++) x[i] = 2 * x[i];\n"
+         "    for (int i = 0; i < n; i++) g.set(i, x[i]);\n}\n"
+         "Pair<Grid<float>, int> make(int n, float *y)\n{\n"
+         "    Pair<Grid<float>, int> v;\n"
+         "    for (int i = 0; i < n; i++) y[i] = v[i];\n"
+         "    for (int i = 0; i < n; i++) y[i] = 0;\n"
+         "    for (int i = 1; i < n; i++) y[i] = y[i - 1];\n"
+         "    return v;\n}\n");
+    run(state, "pragma @t.cpp", 2);
+    hpc_test_says(o.out, "t.cpp:4: parallel\n");
+    hpc_test_says(o.out, "t.cpp:5: unknown\n");
+    hpc_test_says(o.out, "t.cpp:10: unknown\n");
+    hpc_test_says(o.out, "t.cpp:11: parallel\n");
+    hpc_test_says(o.out, "t.cpp:12: unsafe\n");
+    hpc_test_says(o.out, "form: less certain: the header grid.h is missing");
+}
+
 static const char library[] =
     "#include <Kokkos_Core.hpp>\n"
     "void f(double *x, double *y, int n)\n{\n"
@@ -104,6 +129,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(headers_are_found_in_the_tree, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(verdicts_without_a_header_are_less_certain,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(class_templates_of_a_missing_header_are_stubs,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(calls_that_a_library_runs_in_parallel_are_classified,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
