@@ -65,7 +65,7 @@ int32_t Walk::name_ref(const parser::Name &n, bool whole)
     return is_address(*s) ? dereference(at, type, n.source) : type;
 }
 
-void Walk::subscript(const parser::SectionSubscript &s, parser::CharBlock where)
+void Walk::subscript(const parser::SectionSubscript &s, const Dimension &d, parser::CharBlock where)
 {
     if (const auto *i{std::get_if<parser::IntExpr>(&s.u)}) {
         const Expr &e{i->thing.value()};
@@ -77,8 +77,7 @@ void Walk::subscript(const parser::SectionSubscript &s, parser::CharBlock where)
         return;
     }
     const auto &bounds{std::get<parser::SubscriptTriplet>(s.u).t};
-    if (!std::get<0>(bounds) && !std::get<1>(bounds) && !std::get<2>(bounds))
-        return opaque(all_elements, where);
+    if (is_whole(std::get<parser::SubscriptTriplet>(s.u), d)) return opaque(all_elements, where);
     const int32_t symbol{t.function(some_elements, HPC_SYMBOL_PURE | HPC_SYMBOL_CONST)};
     const int32_t call{begin(HPC_TREE_CALL, where, 0, integer(), symbol)};
     end(begin(HPC_TREE_NAME, where, 0, -1, symbol));
@@ -100,6 +99,9 @@ int32_t Walk::subscripts(const parser::ArrayElement &a, parser::CharBlock where,
     const size_t at{t.node.size()};
     const bool all{spread.dims == Spread::ALL};
     int32_t type{data_ref(a.base, where, false, all ? spread : Spread{})};
+    const Symbol *symbol{component_of(a.base)};
+    std::vector<Dimension> extents{symbol ? dimensions_of(*symbol) : std::vector<Dimension>{}};
+    extents.resize(a.subscripts.size(), {INT64_MIN, Dimension::OPEN});
     int dimension{(int)a.subscripts.size()};
     for (auto s{a.subscripts.rbegin()}; s != a.subscripts.rend(); ++s) {
         if (type < 0 || t.type[type].to < 0) return -1;
@@ -108,7 +110,7 @@ int32_t Walk::subscripts(const parser::ArrayElement &a, parser::CharBlock where,
         if (--dimension < spread.dims)
             opaque(spread.whole ? all_elements : some_elements, where);
         else
-            subscript(*s, where);
+            subscript(*s, extents[(size_t)dimension], where);
         end(node);
     }
     return type;

@@ -100,12 +100,24 @@ int64_t Fill::first_n() const
 
 /* ---- arguments ---- */
 
-static const Symbol *component_of(const parser::DataRef &d)
+const Symbol *component_of(const parser::DataRef &d)
 {
     if (const auto *n{std::get_if<parser::Name>(&d.u)})
         return n->symbol ? &n->symbol->GetUltimate() : nullptr;
     const auto *c{std::get_if<common::Indirection<parser::StructureComponent>>(&d.u)};
     return c && c->value().component.symbol ? &c->value().component.symbol->GetUltimate() : nullptr;
+}
+
+bool is_whole(const parser::SubscriptTriplet &x, const Dimension &d)
+{
+    const auto is{[](const std::optional<parser::Subscript> &bound, int64_t value) {
+        const auto found{bound ? semantics::GetIntValue(bound->thing.thing) : std::nullopt};
+        return !bound || (found && *found == value);
+    }};
+    const bool none{!std::get<0>(x.t) && !std::get<1>(x.t)};
+    if (!none && (d.n == Dimension::OPEN || d.lower == INT64_MIN)) return false;
+    return is(std::get<0>(x.t), d.lower) && is(std::get<1>(x.t), d.lower + d.n - 1) &&
+           is(std::get<2>(x.t), 1);
 }
 
 static const parser::DataRef *designator_of(const parser::ActualArgSpec &a)

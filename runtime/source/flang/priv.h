@@ -80,7 +80,12 @@ bool is_opaque(const semantics::Symbol &s);
 /* Its value is the address of an object: a pointer, or an array dummy that is a target. */
 bool is_address(const semantics::Symbol &s);
 
-/* ---- arguments (extent.cc) ---- */
+/* ---- parts of arrays (extent.cc) ---- */
+/* The variable or component that a name or a component reference stands for; nullptr: other. */
+const semantics::Symbol *component_of(const parser::DataRef &d);
+/* True if a triplet stands for all elements of a dimension. */
+bool is_whole(const parser::SubscriptTriplet &x, const Dimension &d);
+
 /* Subscripts of an argument that stand for all elements of their dimension: the first `dims` ones,
  * or all and those of its base. */
 struct Spread {
@@ -269,7 +274,7 @@ class Walk {
     int32_t data_ref(const parser::DataRef &d, parser::CharBlock where, bool whole, Spread spread);
     int32_t name_ref(const parser::Name &n, bool whole);
     int32_t subscripts(const parser::ArrayElement &a, parser::CharBlock where, Spread spread);
-    void subscript(const parser::SectionSubscript &s, parser::CharBlock where);
+    void subscript(const parser::SectionSubscript &s, const Dimension &d, parser::CharBlock where);
     int32_t sections(size_t at, int32_t type, const semantics::Symbol &s, parser::CharBlock where);
     int32_t dereference(size_t at, int32_t type, parser::CharBlock where);
     int32_t wrap(size_t at, hpc_tree_kind kind, parser::CharBlock where, int op, int32_t type,

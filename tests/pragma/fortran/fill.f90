@@ -182,6 +182,18 @@ contains
     end do
     ! safe
     do i = 1, n
+      c(1:3) = a(1:3, i)
+      s2(1:3, :) = i
+      a(4, i) = sum(c) + c(2) + s2(3, 1)
+    end do
+    ! safe
+    do i = 1, n
+      u(2:6) = i
+      c(:3) = u(3:5)
+      a(4, i) = u(2) + c(2)
+    end do
+    ! safe
+    do i = 1, n
       p%x = i
       a(1, i) = p%x(1) + p%x(3)
     end do
@@ -210,10 +222,12 @@ contains
   subroutine unsafe_assigned(n, a, b, t0)
     integer, intent(in) :: n
     real(8), intent(inout) :: a(5, n), b(n), t0
-    real(8) :: t(5), c(4), s(3, 3), last(5)
+    real(8) :: t(5), c(4), s(3, 3), last(5), u(2:6)
     type(pair) :: p
     integer :: i, m
     t = 0
+    u = 0
+    m = mod(n, 4)
     c = 0
     s = 0
     p%y = 0
@@ -249,6 +263,30 @@ contains
     ! unsafe
     do i = 1, n
       c(1:3) = i
+      a(1, i) = c(4)
+      c(4) = i
+    end do
+    ! unsafe
+    do i = 1, n
+      u(2:5) = i
+      a(1, i) = u(6)
+      u(6) = i
+    end do
+    ! unsafe
+    do i = 1, n
+      u(3:) = i
+      a(1, i) = u(2)
+      u(2) = i
+    end do
+    ! unsafe
+    do i = 1, n
+      c(::3) = i
+      a(1, i) = c(2)
+      c(2) = i
+    end do
+    ! unsafe
+    do i = 1, n
+      c(1:m) = i
       a(1, i) = c(4)
       c(4) = i
     end do
