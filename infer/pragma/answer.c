@@ -73,9 +73,24 @@ void answer_unsafe(answer *a, const char *kind, int32_t node, const char *format
 {
     va_list args;
     if (a->muted) return;
+    a->objections++;
     a->unsafe = true;
     va_start(args, format);
     add_format(a, (hpc_evidence){.kind = kind, .alone = HPC_VERDICT_UNSAFE}, node, format, args);
+    va_end(args);
+}
+
+void answer_ordered(answer *a, int32_t call, const char *format, ...)
+{
+    conflicts *c = &a->conflicts;
+    va_list args;
+    if (a->muted) return;
+    a->objections++;
+    a->unsafe = true;
+    if (c->ordered_n < CONFLICT_ORDERED) c->ordered[c->ordered_n] = call;
+    if (c->ordered_n <= CONFLICT_ORDERED) c->ordered_n++;
+    va_start(args, format);
+    add_format(a, (hpc_evidence){.kind = "call", .alone = HPC_VERDICT_UNSAFE}, call, format, args);
     va_end(args);
 }
 
@@ -83,6 +98,7 @@ void answer_unknown(answer *a, const char *kind, int32_t node, const char *forma
 {
     va_list args;
     if (a->muted) return;
+    a->objections++;
     a->unknown = true;
     va_start(args, format);
     add_format(a, (hpc_evidence){.kind = kind, .alone = HPC_VERDICT_UNKNOWN}, node, format, args);
@@ -93,6 +109,7 @@ void answer_alias(answer *a, int32_t node, int32_t other, const char *format, ..
 {
     va_list args;
     if (a->muted) return;
+    a->objections++;
     a->unknown = true;
     const hpc_evidence e = {.kind = "alias",
                             .alone = HPC_VERDICT_UNKNOWN,
@@ -104,6 +121,7 @@ void answer_alias(answer *a, int32_t node, int32_t other, const char *format, ..
 
 void answer_rejects(answer *a, const char *reason, uint32_t line)
 {
+    a->objections++;
     a->unknown = true;
     if (reason)
         add(a, (hpc_evidence){.kind = "form", .line = line, .alone = HPC_VERDICT_UNKNOWN}, reason);

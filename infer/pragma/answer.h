@@ -38,25 +38,25 @@ typedef enum assume_form {
 typedef struct premise { /* strings are in program.out, except as a parameter; NULL: none */
     const char *text, *check, *code; /* as in hpc_assumption */
     assume_form form;
-    const char *one, *two; /* by the form */
-    bool limited;          /* few enough assumptions without a test, or the loop is unknown */
+    const char *one, *two;                     /* by the form */
+    const struct place *place_one, *place_two; /* of accesses to two arrays; NULL */
+    bool limited; /* few enough assumptions without a test, or the loop is unknown */
 } premise;
 
-/* Accesses of different iterations that conflict, for remedy.c. Nodes are 0: none. */
-enum { CONFLICT_BASES = 4 };
+/* Accesses of different iterations that conflict, for the edits (conflict.h). */
+enum { CONFLICT_BASES = 4, CONFLICT_ORDERED = 8 };
 typedef struct conflicts {
-    int64_t n; /* with evidence of their own */
-    int32_t update, write, read;
-    int later;  /* 1: the read is in a later iteration than the write, -1: earlier, 0: not known */
-    bool plain; /* some are not updates of one kind through an index from memory */
-    bool cut;   /* not all pairs were compared */
+    int64_t n;                         /* with evidence of their own */
+    int64_t memory, scalars;           /* objections of pairs of accesses; of variables */
+    int32_t ordered[CONFLICT_ORDERED]; /* calls that must keep their order and touch no variable */
+    int ordered_n;                     /* CONFLICT_ORDERED + 1: more */
+    int32_t update;               /* an update of one kind through an index from memory; 0: none */
+    bool plain;                   /* some are not such updates */
+    bool cut;                     /* not all pairs were compared */
     int32_t base[CONFLICT_BASES]; /* the atoms of memory that both accesses of a pair are in */
     int bases_n;
     bool elsewhere; /* a pair has no base in common, or there are more bases */
 } conflicts;
-
-/* In the evidence of input and output. */
-#define ANSWER_IN_ORDER "input and output must happen in order"
 
 typedef struct answer {
     const program *p;
@@ -65,6 +65,7 @@ typedef struct answer {
     int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
     clauses clauses;
     bool unsafe, unknown; /* verdicts of the evidence so far */
+    int64_t objections;   /* number of reasons for them, with repeated ones */
     bool reads_loop;      /* a check reads memory that the loop reads only if it iterates */
     bool muted;
     conflicts conflicts;
@@ -83,6 +84,9 @@ void answer_unsafe(answer *a, const char *kind, int32_t node, const char *format
     __attribute__((format(printf, 4, 5)));
 void answer_unknown(answer *a, const char *kind, int32_t node, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Unsafe: the order of a library's calls matters, and nothing else of them. */
+void answer_ordered(answer *a, int32_t call, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Unknown: the accesses of two nodes may overlap. */
 void answer_alias(answer *a, int32_t node, int32_t other, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -174,7 +174,9 @@ void assume_apart(walk *w, const access *a, const access *b)
                                                  : as_one  ? ASSUME_APART_OR_EQUAL
                                                            : ASSUME_APART,
                                          .one = one.data,
-                                         .two = two.data},
+                                         .two = two.data,
+                                         .place_one = &a->place,
+                                         .place_two = &b->place},
                               as_one ? text.data : NULL, as_one ? NULL : weak.data);
     hpc_buf_release(&one);
     hpc_buf_release(&two);

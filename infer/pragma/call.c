@@ -227,10 +227,12 @@ static const poly *call_library(walk *w, int32_t call, call_known is)
     switch (is) {
     case CALL_ALLOCATES: return poly_atom(w->prover, atom_fresh(w->prover, call));
     case CALL_STATE:
-        answer_unsafe(w->answer, "call", call,
-                      "%s has hidden state: its result depends on the order of calls", name);
+        answer_ordered(w->answer, call,
+                       "%s has hidden state: its result depends on the order of calls", name);
         break;
-    case CALL_IO: answer_unsafe(w->answer, "call", call, "%s: " ANSWER_IN_ORDER, name); break;
+    case CALL_IO:
+        answer_ordered(w->answer, call, "%s: input and output must happen in order", name);
+        break;
     case CALL_LEAVES:
         answer_unsafe(w->answer, "control", call, "%s terminates the program", name);
         break;

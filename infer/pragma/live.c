@@ -137,6 +137,12 @@ static int first_use(const hpc_tree *t, int32_t symbol, const region *r)
     return 0;
 }
 
+bool part_assigns_first(const hpc_tree *t, int32_t symbol, int32_t part)
+{
+    const region r = {.from = part, .to = t->node[part].end, .start = part, .inside = part};
+    return first_use(t, symbol, &r) < 0;
+}
+
 /* ---- code before the loop ---- */
 
 /* True if a goto may return from the loop, or from code after it, to code before it that reads the

@@ -31,6 +31,7 @@ typedef struct slot {
     int32_t plain_read;   /* a read outside its updates */
     const poly *stride;   /* of an induction variable: its step per iteration; NULL */
     bool always;          /* every iteration assigns it */
+    bool blocks;          /* no clause makes it harmless */
     int32_t step_node;    /* the statement that steps an induction variable */
 } slot;
 

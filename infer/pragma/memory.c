@@ -6,9 +6,9 @@
 
 #include "infer/pragma/memory.h"
 
+#include "infer/pragma/conflict.h"
 #include "infer/pragma/cover.h"
 #include "infer/pragma/open.h"
-#include "infer/pragma/remedy.h"
 #include "infer/pragma/scalar.h"
 #include "infer/pragma/spell.h"
 
@@ -177,7 +177,7 @@ static void say_sure(walk *w, const access *a, const access *b, int64_t by)
             w->answer, "dependence", write->node,
             "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
             y, verb(o), w->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
-    remedy_note(w, write, o, true, w->answer->evidence_n > before);
+    conflict_note(w, write, o, true, w->answer->evidence_n > before);
 }
 
 static void say_maybe(walk *w, const access *a, const access *b)
@@ -198,7 +198,7 @@ static void say_maybe(walk *w, const access *a, const access *b)
         answer_unknown(w->answer, "dependence", write->node,
                        "%s and %s (%s at line %u) may be the same location in different iterations",
                        x, y, verb(o), line);
-    remedy_note(w, write, o, false, w->answer->evidence_n > before);
+    conflict_note(w, write, o, false, w->answer->evidence_n > before);
 }
 
 /* ---- pairs ---- */
@@ -266,43 +266,46 @@ static bool has_open_type(const walk *w, const access *a)
            kind_of(w->t, bare_type(w->t, w->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
 }
 
-static void judge_meeting(walk *w, const access *a, const access *b, bool same)
+static pair_kind judge_meeting(walk *w, const access *a, const access *b, bool same)
 {
     int64_t by;
     meeting m = places_meet(&by, w->loop, w->prover, w->answer, a, b);
-    if (m == MEETING_NEVER) return;
+    if (m == MEETING_NEVER) return PAIR_APART;
     if (!same) { /* one object or two: if two, they do not meet */
         assume_apart(w, a, b);
-        return;
+        return PAIR_APART;
     }
-    if (make_private(w, a)) return;
-    if (has_open_type(w, a) && open_reduction(w, a, b)) return;
-    if (!has_open_type(w, a) && a->update && a->update == b->update && reduce_array(w, a)) return;
+    if (make_private(w, a)) return PAIR_HARMLESS;
+    if (has_open_type(w, a) && open_reduction(w, a, b)) return PAIR_HARMLESS;
+    if (!has_open_type(w, a) && a->update && a->update == b->update && reduce_array(w, a))
+        return PAIR_HARMLESS;
     if (m == MEETING_MAYBE &&
         (assume_index(w, a, b) || assume_distinct(w, a, b) || assume_limited(w, a, b)))
-        return;
-    if (has_open_type(w, a))
+        return PAIR_APART;
+    if (has_open_type(w, a)) {
         answer_unknown(w->answer, "scalar", a->node,
                        "the type of %s is unknown until the template is instantiated",
                        node_text(w->loop->p, a->node));
-    else if (m == MEETING_SURE)
+        return PAIR_UNKNOWN;
+    }
+    if (m == MEETING_SURE)
         say_sure(w, a, b, by);
     else
         say_maybe(w, a, b);
+    return PAIR_MEETS;
 }
 
-static void judge_pair(walk *w, const access *a, const access *b)
+pair_kind pair_judge(walk *w, const access *a, const access *b)
 {
     relation r = relate(w->loop->p, w->prover, &a->place, &b->place);
-    if (r == RELATION_APART) return;
+    if (r == RELATION_APART) return PAIR_APART;
     bool known = a->place.base >= 0 && b->place.base >= 0;
-    if (known && rows_apart(w, a, b)) return;
+    if (known && rows_apart(w, a, b)) return PAIR_APART;
     if (known && (w->prover->atoms[a->place.base].varies || w->prover->atoms[b->place.base].varies))
         r = RELATION_MAYBE;
-    if (r == RELATION_MAYBE)
-        assume_apart(w, a, b);
-    else
-        judge_meeting(w, a, b, r == RELATION_SAME);
+    if (r != RELATION_MAYBE) return judge_meeting(w, a, b, r == RELATION_SAME);
+    assume_apart(w, a, b);
+    return PAIR_APART;
 }
 
 /* Marks copies of an access, which need no test. */
@@ -341,7 +344,7 @@ void memory_judge(walk *w)
                 return;
             }
             prover_mark mark = prover_here(w->prover); /* the test's numbers are temporary */
-            judge_pair(w, &w->loop->item[i], &w->loop->item[k]);
+            pair_judge(w, &w->loop->item[i], &w->loop->item[k]);
             prover_rewind(w->prover, mark);
         }
 }

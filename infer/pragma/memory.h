@@ -11,6 +11,14 @@
 /* Compares all pairs of accesses. Adds evidence of conflicts, assumptions that exclude them, and
  * clauses that make them harmless. */
 void memory_judge(walk *w);
+/* The accesses of one pair, in different iterations. Adds to the answer. */
+typedef enum pair_kind {
+    PAIR_APART,    /* they never meet, or it is assumed that they do not */
+    PAIR_HARMLESS, /* a clause makes it harmless */
+    PAIR_MEETS,    /* they meet, certainly or perhaps */
+    PAIR_UNKNOWN   /* not analysed */
+} pair_kind;
+pair_kind pair_judge(walk *w, const access *a, const access *b);
 
 /* ---- hidden.c ---- */
 /* A call of the loop may read memory that its arguments do not lead to: assumes that it does not

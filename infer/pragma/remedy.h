@@ -6,8 +6,6 @@
 
 #include "infer/pragma/walk.h"
 
-/* Records two accesses that conflict, certainly or perhaps. `fresh`: they have new evidence. */
-void remedy_note(walk *w, const access *write, const access *other, bool sure, bool fresh);
 /* "split the loop after line 12: ..."; NULL: none is known. Before the assumptions are joined. */
 const char *remedy_of(walk *w);
 

@@ -197,13 +197,16 @@ static void judge(walk *w, const slot *x)
 void scalars_judge(walk *w)
 {
     for (int32_t k = 0; k < w->loop->slots_n; k++) {
-        const slot *x = &w->loop->slots[k];
+        slot *x = &w->loop->slots[k];
+        const int64_t before = w->answer->objections;
         if (x->symbol == w->loop->head.symbol) {
             if (!w->loop->head.own && is_live(w->loop, x->symbol))
                 clauses_add(&w->answer->clauses.last, symbol_name(w->t, x->symbol));
             continue;
         }
         if (!x->inside) judge(w, x);
+        x->blocks = w->answer->objections > before;
+        w->answer->conflicts.scalars += w->answer->objections - before;
     }
 }
 

@@ -52,7 +52,7 @@ static void declare(walk *w, int32_t i)
     const poly *is = first ? value_of(w, first) : NULL;
     for (int32_t c = first ? hpc_tree_next(t, first) : 0; c; c = hpc_tree_next(t, c))
         value_of(w, c);
-    if (k < 0) return;
+    if (k < 0 || (t->symbol[v].flags & HPC_SYMBOL_STATIC)) return;
     if (first && kind_of(t, t->symbol[v].type) == HPC_TYPE_INTEGER &&
         kind_of(t, t->node[first].type) == HPC_TYPE_FLOAT)
         is = NULL;

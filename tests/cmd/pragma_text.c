@@ -58,19 +58,21 @@ static void edits_are_named_where_they_suffice(void **state)
          "split the loop after line 4: each of the two loops is"},
         {"b[i] = a[i + 1];\n a[i] = c[i];", "split the loop after line 4"},
         {"b[i] = a[i - 1];\n a[i] = c[i];", NULL}, /* the second part comes first */
-        {"double t = c[i];\n a[i] = t;\n b[i] = t + a[i - 1];", NULL}, /* t passes on a value */
-        {"a[i] = c[i] + b[i - 1];\n b[i] = a[i - 1];", NULL},          /* a circle */
+        {"double t = c[i];\n a[i] = t;\n b[i] = t + a[i - 1];",
+         "split the loop after line 5 and repeat line 4"},
+        {"double t = c[i];\n t += 1;\n a[i] = t;\n b[i] = t + a[i - 1];", NULL}, /* t passes on */
+        {"a[i] = c[i] + b[i - 1];\n b[i] = a[i - 1];", NULL},                    /* a circle */
         {"h[k[i]] += c[i];", "put #pragma omp atomic before the update in line 4"},
         {"h[k[i]] += h[0];", NULL},
         {"p[i] = q[i - 1];", "restrict in the declarations excludes an overlap of"},
-        {"a[i] = c[i];\n printf(\"%g\", c[i]);", "move the input or output of line 5 into a loop"},
+        {"a[i] = c[i];\n printf(\"%g\", c[i]);", "split the loop after line 4: the first loop is"},
         {"h[0] = c[i];\n a[i] = h[0] * h[0];",
          "privatise h: each iteration assigns it before it reads it, unless the values are needed"},
         {"for (int j = 0; j < 9; j++) w[j] = c[i] + j;\n a[i] = w[0] + w[8];", "privatise w: each"},
         {"for (int j = 0; j < 9; j++) w[j] = h[j] = c[i];\n a[i] = w[2] + h[3];",
          "privatise h and w: each iteration assigns them before it reads them"},
         {"for (int j = 0; j < 9; j++) w[j] = c[i];\n a[i] = w[9];",
-         NULL},                                              /* w[9] is not assigned */
+         "split the loop after line 4: the second loop is"}, /* w[9] is not assigned */
         {"if (c[i] > 0) w[0] = c[i];\n a[i] = w[0];", NULL}, /* not in each iteration */
         {"a[i] = w[0];\n w[0] = c[i];", NULL},               /* read first */
         {"maybe(w, c[i]);\n a[i] = w[0];", NULL},            /* a call may not assign it */
