@@ -8,6 +8,7 @@
 
 #include "infer/pragma/memory.h"
 #include "infer/pragma/scalar.h"
+#include "infer/pragma/splice.h"
 
 enum { PAIRS_MOST = 3000, STEPS_MOST = 60000 };
 
@@ -69,7 +70,7 @@ static bool find_statements(parts *p, const walk *w)
     if (t->node[body].kind != HPC_TREE_BLOCK || (t->node[body].flags & HPC_TREE_ELSEWHERE))
         return false;
     for (int32_t c = hpc_tree_first(t, body); c; c = hpc_tree_next(t, c)) {
-        if (p->n == PARTS_MOST) return false;
+        if (p->n == PARTS_MOST || (t->node[c].flags & TREE_SPLICED)) return false;
         p->node[p->n++] = c;
     }
     return p->n > 1 && is_straight(w, body);

@@ -1,6 +1,8 @@
 /*
  * splice.c: see splice.h. Not replaced: lambdas with init-captures, that contain lambdas, that
- * return early, or that captured a copy of a variable which is assigned later.
+ * return early, or that captured a copy of a variable which is assigned later. A functor's method
+ * is treated as a lambda: a member that an initialiser in braces sets for good is replaced by that
+ * expression, and other members are those of the object.
  */
 #include "infer/pragma/splice.h"
 
@@ -12,10 +14,12 @@ typedef struct splicing {
     const hpc_tree *t;
     spliced *out;
     int64_t cap, symbols_cap;
-    int32_t *lambda;   /* by node of a CALL: the LAMBDA that can replace it; 0 */
+    int32_t *lambda;   /* by node of a CALL: the LAMBDA or FUNCTION that can replace it; 0 */
     int32_t *new_node; /* by node of the original: its first copy */
     int32_t *rename;   /* by symbol: its copy in the body being spliced; -1 */
-    int32_t *argument; /* by symbol of a parameter: the expression that replaces it; 0 */
+    int32_t *argument; /* by symbol of a parameter or member: the expression that replaces it; 0 */
+    int32_t object;    /* that `this` points to in the body being spliced; 0 */
+    int32_t call;      /* the outermost call that is being replaced */
     int32_t loops, nested;
     bool large; /* the new tree exceeds its limit */
     int rc;
@@ -152,20 +156,157 @@ static bool parameters_match(const hpc_tree *t, int32_t lambda, int32_t call, bo
     return !arg;
 }
 
+/* ---- functors ---- */
+
+/* The method that a call of an object as a function runs; 0. */
+static int32_t method_of(const hpc_tree *t, int32_t call)
+{
+    const int32_t v = t->node[call].symbol;
+    const hpc_symbol *f = v < 0 ? NULL : &t->symbol[v];
+    if (!f || f->kind != HPC_SYMBOL_FUNCTION || !(f->flags & HPC_SYMBOL_METHOD) || f->node < 0 ||
+        (f->flags & HPC_SYMBOL_VIRTUAL) || strcmp(symbol_name(t, v), "operator()") != 0)
+        return 0;
+    const hpc_tree_node *n = &t->node[f->node];
+    return n->kind == HPC_TREE_FUNCTION && !(n->flags & HPC_TREE_TEMPLATE) ? f->node : 0;
+}
+
+static bool is_own_member(const hpc_tree *t, int32_t i)
+{
+    const int32_t c = i ? hpc_tree_first(t, i) : 0;
+    return c && t->node[i].kind == HPC_TREE_MEMBER && t->node[c].kind == HPC_TREE_THIS;
+}
+
+/* In a method: only members follow `this`. */
+static bool names_members(const hpc_tree *t, int32_t block)
+{
+    for (int32_t i = block; i < t->node[block].end; i++)
+        if (t->node[i].kind == HPC_TREE_THIS && t->node[t->node[i].parent].kind != HPC_TREE_MEMBER)
+            return false;
+    return true;
+}
+
+static bool is_object(const hpc_tree *t, int32_t e)
+{
+    const int32_t v = t->node[e].kind == HPC_TREE_NAME ? t->node[e].symbol : -1;
+    return v >= 0 &&
+           (t->symbol[v].kind == HPC_SYMBOL_VARIABLE || t->symbol[v].kind == HPC_SYMBOL_PARAMETER);
+}
+
+static bool calls_own_method(const hpc_tree *t, int32_t method)
+{
+    for (int32_t i = method; i < t->node[method].end; i++)
+        if (t->node[i].kind == HPC_TREE_CALL && is_own_member(t, hpc_tree_first(t, i))) return true;
+    return false;
+}
+
+/* All that happens to a local object is that it is called. */
+static bool is_only_called(const hpc_tree *t, int32_t v)
+{
+    const int32_t function = function_around(t, t->symbol[v].node);
+    if (!(t->symbol[v].flags & HPC_SYMBOL_LOCAL)) return false;
+    for (int32_t i = function; i < t->node[function].end; i++) {
+        if (t->node[i].kind == HPC_TREE_LAMBDA) return false;
+        if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != v) continue;
+        const int32_t call = t->node[i].parent;
+        if (t->node[call].kind != HPC_TREE_CALL || hpc_tree_child(t, call, 1) != i ||
+            !method_of(t, call) || calls_own_method(t, method_of(t, call)))
+            return false;
+    }
+    return true;
+}
+
+/* A variable that keeps its value from a node to the end of its function. */
+static bool is_kept(const hpc_tree *t, int32_t v, int32_t from)
+{
+    const int32_t end = t->node[function_around(t, from)].end;
+    if (!(t->symbol[v].flags & HPC_SYMBOL_LOCAL) && !(t->symbol[v].flags & HPC_SYMBOL_KNOWN))
+        return false;
+    if (kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE) return false;
+    for (int32_t i = t->symbol[v].node; i >= 0 && i < from; i++) /* what keeps its address */
+        if ((t->node[i].kind == HPC_TREE_LAMBDA && is_assigned(t, v, i, t->node[i].end)) ||
+            (assigned_by(t, i) == v && t->node[i].kind == HPC_TREE_UNARY && t->node[i].op == '&') ||
+            (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == v &&
+             (t->node[i].flags & HPC_TREE_BY_REFERENCE)))
+            return false;
+    for (int32_t i = from; i < end; i++) {
+        if (assigned_by(t, i) == v) return false;
+        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == v &&
+            (t->node[i].flags & HPC_TREE_BY_REFERENCE))
+            return false;
+    }
+    return true;
+}
+
+/* An initialiser of a member that means the same wherever the object is called. */
+static bool is_kept_value(const hpc_tree *t, int32_t e, int32_t field)
+{
+    const bool refers = kind_of(t, t->symbol[field].type) == HPC_TYPE_REFERENCE;
+    if (refers) return t->node[e].kind == HPC_TREE_NAME && is_object(t, e);
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->kind == HPC_TREE_NUMBER || n->kind == HPC_TREE_FLOAT || n->kind == HPC_TREE_BINARY)
+            continue;
+        if (n->kind != HPC_TREE_NAME || n->symbol < 0) return false;
+        const bool array = kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_ARRAY;
+        if (!array && !is_kept(t, n->symbol, e)) return false;
+    }
+    return true;
+}
+
+/* A method assigns the member of its object, or takes its address. */
+static bool is_stored(const splicing *s, int32_t field)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t i = 1; i < t->n; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->symbol != field || !is_own_member(t, i)) continue;
+        const hpc_tree_node *up = &t->node[n->parent];
+        const bool first = n->parent + 1 == i;
+        const bool steps =
+            up->kind == HPC_TREE_UNARY &&
+            ((up->op >= HPC_OP_PRE_INCREMENT && up->op <= HPC_OP_POST_DECREMENT) || up->op == '&');
+        if ((first && (up->kind == HPC_TREE_ASSIGN || steps)) || (n->flags & HPC_TREE_BY_REFERENCE))
+            return true;
+    }
+    return false;
+}
+
+/* The expression in braces that a member of a local object has for good; 0. */
+static int32_t member_value(splicing *s, int32_t object, int32_t field)
+{
+    const hpc_tree *t = s->t;
+    const int32_t v = t->node[object].symbol, at = t->symbol[v].node;
+    const int64_t number = t->symbol[field].value % HPC_FIELDS,
+                  fields = t->symbol[field].value / HPC_FIELDS;
+    if (t->symbol[field].kind != HPC_SYMBOL_FIELD || number == 0 || at < 0) return 0;
+    if (kind_of(t, t->symbol[field].type) != HPC_TYPE_REFERENCE && is_stored(s, field)) return 0;
+    if (kind_of(t, t->symbol[v].type) != HPC_TYPE_RECORD || t->node[at].kind != HPC_TREE_VARIABLE)
+        return 0;
+    const int32_t list = hpc_tree_first(t, at);
+    if (!list || t->node[list].kind != HPC_TREE_LIST || hpc_tree_child(t, list, (int)fields))
+        return 0;
+    const int32_t e = hpc_tree_child(t, list, (int)number - 1);
+    if (!hpc_tree_child(t, list, (int)fields - 1) || !e) return 0;
+    return is_only_called(t, v) && is_kept_value(t, e, field) ? e : 0;
+}
+
 static int32_t replacement_of(const hpc_tree *t, int32_t call)
 {
     if (t->node[call].kind != HPC_TREE_CALL || !(t->node[call].flags & HPC_TREE_OPERATOR)) return 0;
     int32_t object = hpc_tree_child(t, call, 1);
-    int32_t lambda =
-        object && t->node[object].kind == HPC_TREE_NAME ? lambda_of(t, t->node[object].symbol) : 0;
+    if (!object || !is_object(t, object)) return 0;
+    int32_t lambda = lambda_of(t, t->node[object].symbol);
+    if (!lambda) lambda = method_of(t, call);
     int32_t block = lambda ? block_of(t, lambda) : 0;
     if (!block || (call > lambda && call < t->node[lambda].end)) return 0;
     if (t->node[block].end - block > BODY_MOST || t->node[lambda].op == HPC_OP_OTHER) return 0;
     if (t->node[lambda].flags & HPC_TREE_ERRORS) return 0;
+    const bool method = t->node[lambda].kind == HPC_TREE_FUNCTION;
+    if (method && (!names_members(t, block) || only_value(t, block))) return 0;
     bool value = only_value(t, block) != 0;
     if (!value && !is_statement(t, call)) return 0;
     if (!is_plain_body(t, block, value) || !parameters_match(t, lambda, call, value)) return 0;
-    return captures_last(t, lambda, block) ? lambda : 0;
+    return method || captures_last(t, lambda, block) ? lambda : 0;
 }
 
 static bool is_in_loop(const hpc_tree *t, int32_t i)
@@ -195,6 +336,18 @@ static bool is_replaced(const splicing *s, int32_t lambda)
 
 static void emit(splicing *s, int32_t i, int32_t parent);
 
+/* Code without a position has that of the call, as code of a macro has that of its use. */
+static void stand_for_call(splicing *s, int32_t k)
+{
+    const hpc_tree_node *call = &s->t->node[s->call];
+    hpc_tree_node *n = &s->out->tree.node[k];
+    n->flags = (uint16_t)((n->flags & ~HPC_TREE_ELSEWHERE) | HPC_TREE_MACRO);
+    n->at = call->at;
+    n->to = call->to;
+    n->line = call->line;
+    n->column = call->column;
+}
+
 static int32_t put(splicing *s, int32_t i, int32_t parent)
 {
     hpc_tree *out = &s->out->tree;
@@ -214,6 +367,7 @@ static int32_t put(splicing *s, int32_t i, int32_t parent)
         if (out->node[k].kind == HPC_TREE_VARIABLE) out->symbol[s->rename[v]].node = k;
     }
     if (s->nested == 0) s->new_node[i] = k;
+    if (s->nested > 0 && (out->node[k].flags & HPC_TREE_ELSEWHERE)) stand_for_call(s, k);
     if (s->nested > 0 && is_loop(out->node[k].kind)) out->node[k].flags |= HPC_TREE_ELSEWHERE;
     return k;
 }
@@ -240,6 +394,7 @@ static void emit_statement(splicing *s, int32_t call, int32_t lambda, int32_t bl
     const hpc_tree *t = s->t;
     int32_t arg = hpc_tree_child(t, call, 2), k = put(s, block, parent), made[PARAMETERS_MOST];
     int32_t at[PARAMETERS_MOST], n = 0;
+    const int32_t object = s->object;
     if (s->rc < 0 || s->large) return;
     s->out->tree.node[k].flags |= TREE_SPLICED;
     for (int32_t c = hpc_tree_first(t, lambda); c && s->rc >= 0; c = hpc_tree_next(t, c)) {
@@ -252,7 +407,9 @@ static void emit_statement(splicing *s, int32_t call, int32_t lambda, int32_t bl
         declare->symbol = declare->type = -1;
         at[n] = put(s, c, made[n]);
         if (s->rc < 0 || s->large) return;
+        s->object = 0;
         emit(s, arg, at[n]); /* before the parameter has its new symbol */
+        s->object = object;
         end_node(s, at[n]);
         end_node(s, made[n++]);
         arg = hpc_tree_next(t, arg);
@@ -296,20 +453,59 @@ static void note_captured(splicing *s, int32_t block)
             s->out->captured[s->t->node[i].symbol] = true;
 }
 
+/* Lets the members of an object stand for their values, or ends that. */
+static void set_members(splicing *s, int32_t object, int32_t block, bool on)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t i = block; i < t->node[block].end; i++) {
+        const int32_t field =
+            t->node[i].kind == HPC_TREE_THIS ? t->node[t->node[i].parent].symbol : -1;
+        if (field < 0) continue;
+        s->argument[field] = on ? member_value(s, object, field) : 0;
+        if (s->argument[field]) note_captured(s, s->argument[field]);
+    }
+}
+
 static bool emit_replacement(splicing *s, int32_t call, int32_t parent)
 {
     int32_t lambda = s->lambda[call], block = lambda ? block_of(s->t, lambda) : 0;
     if (!lambda || s->loops == 0 || s->nested == NESTED_MOST) return false;
     int32_t e = only_value(s->t, block);
-    s->nested++;
+    const bool method = s->t->node[lambda].kind == HPC_TREE_FUNCTION;
+    if (method && s->object) return false;
+    if (s->nested++ == 0) s->call = call;
+    if (method) {
+        s->object = hpc_tree_child(s->t, call, 1);
+        set_members(s, s->object, block, true);
+        note_captured(s, s->object);
+    }
     if (e)
         emit_value(s, call, lambda, e, parent);
     else
         emit_statement(s, call, lambda, block, parent);
+    if (method) {
+        set_members(s, s->object, block, false);
+        s->object = 0;
+    }
     s->nested--;
     note_captured(s, block);
     s->out->any = true;
     return true;
+}
+
+/* A member of `this`: its value, or the member of the object. */
+static void emit_member(splicing *s, int32_t i, int32_t parent)
+{
+    const int32_t field = s->t->node[i].symbol, object = s->object;
+    if (field >= 0 && s->argument[field]) {
+        emit(s, s->argument[field], parent);
+        return;
+    }
+    const int32_t k = put(s, i, parent);
+    if (s->rc < 0 || s->large) return;
+    s->out->tree.node[k].op = '.';
+    emit(s, object, k);
+    end_node(s, k);
 }
 
 static void emit(splicing *s, int32_t i, int32_t parent)
@@ -323,6 +519,10 @@ static void emit(splicing *s, int32_t i, int32_t parent)
         return;
     }
     if (emit_replacement(s, i, parent)) return;
+    if (s->object && is_own_member(t, i)) {
+        emit_member(s, i, parent);
+        return;
+    }
     const int32_t k = put(s, i, parent);
     s->loops += is_loop(n->kind);
     for (int32_t c = hpc_tree_first(t, i); c && s->rc >= 0; c = hpc_tree_next(t, c))
@@ -345,10 +545,13 @@ static bool find_calls(splicing *s)
     return any;
 }
 
-static bool has_lambda(const hpc_tree *t)
+static bool may_replace(const hpc_tree *t)
 {
-    for (int64_t i = 0; i < t->n; i++)
-        if (t->node[i].kind == HPC_TREE_LAMBDA) return true;
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->node[i].kind == HPC_TREE_LAMBDA ||
+            (t->node[i].kind == HPC_TREE_CALL && (t->node[i].flags & HPC_TREE_OPERATOR) &&
+             method_of(t, i)))
+            return true;
     return false;
 }
 
@@ -379,7 +582,7 @@ int splice_lambdas(spliced *out, const hpc_tree *t)
     splicing s = {.t = t, .out = out};
     int rc = HPC_OK;
     *out = (spliced){0};
-    if (!has_lambda(t)) return HPC_OK;
+    if (!may_replace(t)) return HPC_OK;
     s.lambda = hpc_alloc((size_t)t->n, sizeof *s.lambda);
     s.new_node = hpc_alloc((size_t)t->n, sizeof *s.new_node);
     s.rename = hpc_alloc((size_t)t->symbols_n + 1, sizeof *s.rename);

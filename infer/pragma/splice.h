@@ -1,5 +1,6 @@
 /*
- * splice.h: a syntax tree in which loops have the bodies of the local lambdas that they call.
+ * splice.h: a syntax tree in which loops have the bodies of the local lambdas and functors that
+ * they call.
  */
 #ifndef HPC_PRAGMA_SPLICE_H
 #define HPC_PRAGMA_SPLICE_H
@@ -15,8 +16,9 @@ typedef struct spliced {
     bool any;       /* false: no call is replaced, and the other members are unset */
     bool *captured; /* by symbol of the original: a replaced lambda refers to this variable */
 } spliced;
-/* Replaces each call of a lambda within a loop whose body can stand there instead. Copies of loops
- * have the flag ELSEWHERE: the original is in the tree as well. `t` must outlive the result. */
+/* Replaces each call of a lambda or of a functor within a loop whose body can stand there instead.
+ * Copies of loops have the flag ELSEWHERE: the original is in the tree as well. `t` must outlive
+ * the result. */
 int splice_lambdas(spliced *out, const hpc_tree *t);
 void splice_release(spliced *s);
 

@@ -89,11 +89,15 @@ typedef struct hpc_symbol {
     uint32_t name;  /* "x" */
     uint32_t scope; /* the enclosing class or namespace: "std::vector", or "" */
     uint32_t line;  /* of that declaration in this file, else 0; with `why`: of the reason */
+    /* FIELD: its number in its class from 1, plus HPC_FIELDS times the number of fields; 0: a class
+     * with bases, or with a field that is neither a number, a pointer nor a reference. */
     int64_t value;
     /* FUNCTION of Fortran without a body here: why its calls are not analysed: "keeps a saved
      * variable"; or "". */
     uint32_t why;
 } hpc_symbol;
+
+enum { HPC_FIELDS = 1 << 16 };
 
 /* ---- nodes --------------------------------------------------------------------- */
 typedef enum hpc_tree_kind {
@@ -103,8 +107,8 @@ typedef enum hpc_tree_kind {
     HPC_TREE_FILE,     /* node 0: FUNCTION, VARIABLE, OTHER */
     HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only with a body. A constructor's
                           member initialisers are OTHER, before the BLOCK. After the file's
-                          functions come those of non-system headers that they call, directly or
-                          not: all their nodes are ELSEWHERE */
+                          functions come those of non-system headers and of local classes that they
+                          call, directly or not: all their nodes are ELSEWHERE */
     HPC_TREE_VARIABLE, /* the initialiser, or no child */
     /* statements */
     HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with its initialiser */
@@ -175,7 +179,7 @@ enum {
     HPC_TREE_BY_REFERENCE = 1 << 2,
     HPC_TREE_ERRORS = 1 << 3, /* the compiler found an error in it: parts may be missing */
     HPC_TREE_ELSEWHERE =
-        1 << 4, /* in a header: it has no position in the text, and line and column 0 */
+        1 << 4, /* in a header or a local class: it has no position, and line and column 0 */
     HPC_TREE_TEMPLATE = 1 << 5 /* FUNCTION: of a template, which leaves types open */
 };
 /* The name of a function without arguments that, as a subscript of Fortran, stands for all elements

@@ -118,9 +118,39 @@ static void a_loop(void **state)
             "              NAME 3:48 'i' int\n");
 }
 
+/* The number of a field is in its symbol, for initialisers in braces. */
+static void called_methods_of_local_classes_are_elsewhere(void **state)
+{
+    static const char text[] = "void f(double *y)\n{\n    struct add { int n; double *y; void "
+                               "operator()(int i) { y[i] = n; } } g{1, y};\n    g(2);\n}\n";
+    hpc_checker *c;
+    hpc_tree t = {0};
+    int64_t methods = 0, fields = 0;
+    (void)state;
+    NEED_LIBRARY;
+    c = open_checker(0);
+    hpc_tree_source *s = open_tree(c, HPC_LANGUAGE_CPP, text);
+    OK(hpc_tree_get(&t, s));
+    for (int64_t i = 0; i < t.n; i++)
+        methods += t.node[i].kind == HPC_TREE_FUNCTION && (t.node[i].flags & HPC_TREE_ELSEWHERE) &&
+                   strcmp(t.name + t.symbol[t.node[i].symbol].name, "operator()") == 0;
+    for (int64_t v = 0; v < t.symbols_n; v++) {
+        const char *name = t.name + t.symbol[v].name;
+        if (t.symbol[v].kind != HPC_SYMBOL_FIELD) continue;
+        assert_int_equal(t.symbol[v].value, 2 * HPC_FIELDS + (strcmp(name, "n") == 0 ? 1 : 2));
+        fields++;
+    }
+    assert_int_equal(methods, 1);
+    assert_int_equal(fields, 2);
+    hpc_tree_release(&t);
+    hpc_tree_close(s);
+    hpc_checker_close(c);
+}
+
 int main(int n, char **words)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(called_methods_of_local_classes_are_elsewhere),
         cmocka_unit_test(a_loop),
     };
     if (n > 1) return print_file(words[1], (const char *const *)words + 2);

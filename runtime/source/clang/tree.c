@@ -297,7 +297,22 @@ static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
     }
 }
 
-/* Definitions of called functions outside the file; functions that these call follow. */
+/* A method of a class that a function declares, and no lambda. */
+static bool is_of_local_class(CXCursor c)
+{
+    CXCursor class = clang_getCursorSemanticParent(c);
+    if (c.kind != CXCursor_CXXMethod ||
+        !walk_is_function(clang_getCursorSemanticParent(class).kind))
+        return false;
+    CXString s = clang_getCursorSpelling(class);
+    const char *name = clang_getCString(s);
+    const bool named = name && name[0] != '\0' && name[0] != '(';
+    clang_disposeString(s);
+    return named;
+}
+
+/* Definitions of called functions outside the file, and of called methods of local classes;
+ * functions that these call follow. */
 static void headers(walk *w)
 {
     CXFile own = w->u->file;
@@ -306,13 +321,13 @@ static void headers(walk *w)
     for (size_t k = 0; k < w->symbols_n && w->n < most && !w->cut; k++) {
         CXFile file;
         const hpc_symbol s = w->symbol[k];
-        if (s.kind != HPC_SYMBOL_FUNCTION || s.node >= 0 ||
-            (s.flags & (HPC_SYMBOL_SYSTEM | HPC_SYMBOL_IN_FILE)))
-            continue;
+        if (s.kind != HPC_SYMBOL_FUNCTION || s.node >= 0 || (s.flags & HPC_SYMBOL_SYSTEM)) continue;
+        const bool local = s.flags & HPC_SYMBOL_IN_FILE;
+        if (local && !is_of_local_class(w->declared[k])) continue;
         CXCursor c = clang_getCursorDefinition(w->declared[k]);
         if (clang_Cursor_isNull(c) || clang_isInvalid(c.kind)) continue;
         clang_getExpansionLocation(clang_getCursorLocation(c), &file, NULL, NULL, NULL);
-        if (!file || clang_File_isEqual(file, own)) continue;
+        if (!file || (clang_File_isEqual(file, own) != 0) != local) continue;
         walk_elsewhere(w, c, file, end);
     }
     walk_go_to(w, own);

@@ -201,6 +201,43 @@ static void set_variable(walk *w, hpc_symbol *s, CXCursor c, enum CXLinkageKind 
         s->flags |= HPC_SYMBOL_KNOWN;
 }
 
+/* ---- fields --------------------------------------------------------------------------------- */
+
+typedef struct fields {
+    CXCursor searched;
+    int64_t n, found; /* found: the number of the searched one; 0 */
+    bool simple;      /* an initialiser in braces has an expression for each */
+} fields;
+
+static bool is_simple_field(CXCursor c)
+{
+    const CXType t = clang_getCanonicalType(clang_getCursorType(c));
+    const bool number = t.kind >= CXType_Bool && t.kind <= CXType_LongDouble;
+    return number || t.kind == CXType_Enum || t.kind == CXType_Pointer ||
+           t.kind == CXType_LValueReference;
+}
+
+static enum CXChildVisitResult count_field(CXCursor c, CXCursor parent, CXClientData user)
+{
+    fields *f = user;
+    (void)parent;
+    if (c.kind == CXCursor_CXXBaseSpecifier || c.kind == CXCursor_Constructor) f->simple = false;
+    if (c.kind != CXCursor_FieldDecl) return CXChildVisit_Continue;
+    f->n++;
+    f->simple &= is_simple_field(c) && !clang_Cursor_isBitField(c);
+    if (clang_equalCursors(c, f->searched)) f->found = f->n;
+    return f->simple ? CXChildVisit_Continue : CXChildVisit_Break;
+}
+
+static int64_t number_of_field(const walk *w, CXCursor c)
+{
+    fields f = {.searched = c, .simple = true};
+    const CXCursor class = clang_getCursorSemanticParent(c);
+    if (w->u->is_c || class.kind == CXCursor_UnionDecl) return 0;
+    clang_visitChildren(class, count_field, &f);
+    return f.simple && f.found && f.n < HPC_FIELDS ? f.found + HPC_FIELDS * f.n : 0;
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static int32_t add(walk *w, hpc_symbol s, int32_t made_from)
@@ -257,6 +294,7 @@ static int32_t describe(walk *w, CXCursor c)
     } else if (k == CXCursor_FieldDecl) {
         s.kind = HPC_SYMBOL_FIELD;
         s.type = walk_type(w, clang_getCursorType(c));
+        s.value = number_of_field(w, c);
     } else if (k == CXCursor_EnumConstantDecl) {
         s.kind = HPC_SYMBOL_CONSTANT;
         s.type = walk_type(w, clang_getCursorType(c));
