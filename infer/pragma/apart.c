@@ -134,8 +134,27 @@ static bool is_no_assumption(walk *w, const access *a, const access *b)
     return true;
 }
 
+/* One of the accesses is through a reference, which refers to a part of the same object. */
+static bool is_decided_by_reference(walk *w, const access *a, const access *b)
+{
+    access x = *a, y = *b;
+    int64_t by;
+    const bool one = place_referred(&x.place, w, &a->place),
+               two = place_referred(&y.place, w, &b->place);
+    if (!one && !two) return false;
+    const relation r = relate(w->loop->p, w->prover, &x.place, &y.place);
+    if (r == RELATION_APART) return true;
+    if (r != RELATION_SAME) return false;
+    if (places_meet(&by, w->loop, w->prover, w->answer, &x, &y) != MEETING_NEVER)
+        answer_alias(w->answer, a->node, b->node, "%s and %s (line %u) are one location",
+                     node_text(w->loop->p, a->node), node_text(w->loop->p, b->node),
+                     w->t->node[b->node].line);
+    return true;
+}
+
 void assume_apart(walk *w, const access *a, const access *b)
 {
+    if (is_decided_by_reference(w, a, b)) return;
     hpc_buf text = {0}, weak = {0}, one = {0}, two = {0};
     spelling check = {.w = w};
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);

@@ -162,7 +162,11 @@ static void note_use(program *p, int32_t i)
     if (n->kind == HPC_TREE_ASSIGN && c) assigned(p, c, i);
     if (n->kind == HPC_TREE_UNARY && c && steps(n->op)) assigned(p, c, i);
     if (n->kind == HPC_TREE_UNARY && c && n->op == '&') addressed(p, c);
-    if (n->kind == HPC_TREE_VARIABLE && c && is_reference(t, n->type)) addressed(p, c);
+    if (n->kind == HPC_TREE_VARIABLE && c && is_reference(t, n->type)) {
+        addressed(p, c);
+        for (int32_t k = c; k < t->node[c].end && t->node[c].kind == HPC_TREE_OTHER; k++)
+            if (t->node[k].kind == HPC_TREE_NAME) addressed(p, k); /* any of them */
+    }
 }
 
 static bool names_thread_local(const program *p, int32_t function)

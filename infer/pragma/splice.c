@@ -1,12 +1,14 @@
 /*
  * splice.c: see splice.h. Not replaced: lambdas with init-captures, that contain lambdas, that
  * return early, or that captured a copy of a variable which is assigned later. A functor's method
- * is treated as a lambda: a member that an initialiser in braces sets for good is replaced by that
- * expression, and other members are those of the object.
+ * is treated as a lambda: a member that an initialiser in braces sets permanently is replaced by
+ * that expression, and other members are those of the object.
  */
 #include "infer/pragma/splice.h"
 
 #include <string.h>
+
+#include "infer/pragma/functor.h"
 
 enum { BODY_MOST = 400, NESTED_MOST = 3, NODES_FACTOR = 4, PARAMETERS_MOST = 8 };
 
@@ -66,24 +68,6 @@ static bool is_statement(const hpc_tree *t, int32_t i)
     }
 }
 
-static int32_t assigned_by(const hpc_tree *t, int32_t i)
-{
-    const hpc_tree_node *n = &t->node[i];
-    bool steps =
-        n->kind == HPC_TREE_UNARY &&
-        ((n->op >= HPC_OP_PRE_INCREMENT && n->op <= HPC_OP_POST_DECREMENT) || n->op == '&');
-    if (n->kind != HPC_TREE_ASSIGN && !steps) return -1;
-    int32_t c = hpc_tree_first(t, i);
-    return c && t->node[c].kind == HPC_TREE_NAME ? t->node[c].symbol : -1;
-}
-
-static bool is_assigned(const hpc_tree *t, int32_t v, int32_t from, int32_t to)
-{
-    for (int32_t i = from; i < to; i++)
-        if (assigned_by(t, i) == v) return true;
-    return false;
-}
-
 static bool is_captured_by_copy(const hpc_tree *t, int32_t lambda, int32_t v)
 {
     for (int32_t c = hpc_tree_first(t, lambda); c; c = hpc_tree_next(t, c))
@@ -102,7 +86,7 @@ static bool captures_last(const hpc_tree *t, int32_t lambda, int32_t block)
         int32_t at = t->symbol[v].node;
         bool own = at > lambda && at < t->node[lambda].end;
         if (own || !(t->symbol[v].flags & HPC_SYMBOL_LOCAL)) continue;
-        if (is_captured_by_copy(t, lambda, v) && is_assigned(t, v, block, end)) return false;
+        if (is_captured_by_copy(t, lambda, v) && is_name_assigned(t, v, block, end)) return false;
     }
     return true;
 }
@@ -118,7 +102,7 @@ static bool is_plain_body(const hpc_tree *t, int32_t block, bool value)
             if (value) return false;
             break;
         case HPC_TREE_UNARY:
-            if (value && assigned_by(t, i) >= 0) return false;
+            if (value && name_assigned_by(t, i) >= 0) return false;
             break;
         case HPC_TREE_LAMBDA:
         case HPC_TREE_GOTO:
@@ -156,153 +140,19 @@ static bool parameters_match(const hpc_tree *t, int32_t lambda, int32_t call, bo
     return !arg;
 }
 
-/* ---- functors ---- */
-
-/* The method that a call of an object as a function runs; 0. */
-static int32_t method_of(const hpc_tree *t, int32_t call)
-{
-    const int32_t v = t->node[call].symbol;
-    const hpc_symbol *f = v < 0 ? NULL : &t->symbol[v];
-    if (!f || f->kind != HPC_SYMBOL_FUNCTION || !(f->flags & HPC_SYMBOL_METHOD) || f->node < 0 ||
-        (f->flags & HPC_SYMBOL_VIRTUAL) || strcmp(symbol_name(t, v), "operator()") != 0)
-        return 0;
-    const hpc_tree_node *n = &t->node[f->node];
-    return n->kind == HPC_TREE_FUNCTION && !(n->flags & HPC_TREE_TEMPLATE) ? f->node : 0;
-}
-
-static bool is_own_member(const hpc_tree *t, int32_t i)
-{
-    const int32_t c = i ? hpc_tree_first(t, i) : 0;
-    return c && t->node[i].kind == HPC_TREE_MEMBER && t->node[c].kind == HPC_TREE_THIS;
-}
-
-/* In a method: only members follow `this`. */
-static bool names_members(const hpc_tree *t, int32_t block)
-{
-    for (int32_t i = block; i < t->node[block].end; i++)
-        if (t->node[i].kind == HPC_TREE_THIS && t->node[t->node[i].parent].kind != HPC_TREE_MEMBER)
-            return false;
-    return true;
-}
-
-static bool is_object(const hpc_tree *t, int32_t e)
-{
-    const int32_t v = t->node[e].kind == HPC_TREE_NAME ? t->node[e].symbol : -1;
-    return v >= 0 &&
-           (t->symbol[v].kind == HPC_SYMBOL_VARIABLE || t->symbol[v].kind == HPC_SYMBOL_PARAMETER);
-}
-
-static bool calls_own_method(const hpc_tree *t, int32_t method)
-{
-    for (int32_t i = method; i < t->node[method].end; i++)
-        if (t->node[i].kind == HPC_TREE_CALL && is_own_member(t, hpc_tree_first(t, i))) return true;
-    return false;
-}
-
-/* All that happens to a local object is that it is called. */
-static bool is_only_called(const hpc_tree *t, int32_t v)
-{
-    const int32_t function = function_around(t, t->symbol[v].node);
-    if (!(t->symbol[v].flags & HPC_SYMBOL_LOCAL)) return false;
-    for (int32_t i = function; i < t->node[function].end; i++) {
-        if (t->node[i].kind == HPC_TREE_LAMBDA) return false;
-        if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != v) continue;
-        const int32_t call = t->node[i].parent;
-        if (t->node[call].kind != HPC_TREE_CALL || hpc_tree_child(t, call, 1) != i ||
-            !method_of(t, call) || calls_own_method(t, method_of(t, call)))
-            return false;
-    }
-    return true;
-}
-
-/* A variable that keeps its value from a node to the end of its function. */
-static bool is_kept(const hpc_tree *t, int32_t v, int32_t from)
-{
-    const int32_t end = t->node[function_around(t, from)].end;
-    if (!(t->symbol[v].flags & HPC_SYMBOL_LOCAL) && !(t->symbol[v].flags & HPC_SYMBOL_KNOWN))
-        return false;
-    if (kind_of(t, t->symbol[v].type) == HPC_TYPE_REFERENCE) return false;
-    for (int32_t i = t->symbol[v].node; i >= 0 && i < from; i++) /* what keeps its address */
-        if ((t->node[i].kind == HPC_TREE_LAMBDA && is_assigned(t, v, i, t->node[i].end)) ||
-            (assigned_by(t, i) == v && t->node[i].kind == HPC_TREE_UNARY && t->node[i].op == '&') ||
-            (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == v &&
-             (t->node[i].flags & HPC_TREE_BY_REFERENCE)))
-            return false;
-    for (int32_t i = from; i < end; i++) {
-        if (assigned_by(t, i) == v) return false;
-        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == v &&
-            (t->node[i].flags & HPC_TREE_BY_REFERENCE))
-            return false;
-    }
-    return true;
-}
-
-/* An initialiser of a member that means the same wherever the object is called. */
-static bool is_kept_value(const hpc_tree *t, int32_t e, int32_t field)
-{
-    const bool refers = kind_of(t, t->symbol[field].type) == HPC_TYPE_REFERENCE;
-    if (refers) return t->node[e].kind == HPC_TREE_NAME && is_object(t, e);
-    for (int32_t i = e; i < t->node[e].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        if (n->kind == HPC_TREE_NUMBER || n->kind == HPC_TREE_FLOAT || n->kind == HPC_TREE_BINARY)
-            continue;
-        if (n->kind != HPC_TREE_NAME || n->symbol < 0) return false;
-        const bool array = kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_ARRAY;
-        if (!array && !is_kept(t, n->symbol, e)) return false;
-    }
-    return true;
-}
-
-/* A method assigns the member of its object, or takes its address. */
-static bool is_stored(const splicing *s, int32_t field)
-{
-    const hpc_tree *t = s->t;
-    for (int32_t i = 1; i < t->n; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        if (n->symbol != field || !is_own_member(t, i)) continue;
-        const hpc_tree_node *up = &t->node[n->parent];
-        const bool first = n->parent + 1 == i;
-        const bool steps =
-            up->kind == HPC_TREE_UNARY &&
-            ((up->op >= HPC_OP_PRE_INCREMENT && up->op <= HPC_OP_POST_DECREMENT) || up->op == '&');
-        if ((first && (up->kind == HPC_TREE_ASSIGN || steps)) || (n->flags & HPC_TREE_BY_REFERENCE))
-            return true;
-    }
-    return false;
-}
-
-/* The expression in braces that a member of a local object has for good; 0. */
-static int32_t member_value(splicing *s, int32_t object, int32_t field)
-{
-    const hpc_tree *t = s->t;
-    const int32_t v = t->node[object].symbol, at = t->symbol[v].node;
-    const int64_t number = t->symbol[field].value % HPC_FIELDS,
-                  fields = t->symbol[field].value / HPC_FIELDS;
-    if (t->symbol[field].kind != HPC_SYMBOL_FIELD || number == 0 || at < 0) return 0;
-    if (kind_of(t, t->symbol[field].type) != HPC_TYPE_REFERENCE && is_stored(s, field)) return 0;
-    if (kind_of(t, t->symbol[v].type) != HPC_TYPE_RECORD || t->node[at].kind != HPC_TREE_VARIABLE)
-        return 0;
-    const int32_t list = hpc_tree_first(t, at);
-    if (!list || t->node[list].kind != HPC_TREE_LIST || hpc_tree_child(t, list, (int)fields))
-        return 0;
-    const int32_t e = hpc_tree_child(t, list, (int)number - 1);
-    if (!hpc_tree_child(t, list, (int)fields - 1) || !e) return 0;
-    return is_only_called(t, v) && is_kept_value(t, e, field) ? e : 0;
-}
-
 static int32_t replacement_of(const hpc_tree *t, int32_t call)
 {
     if (t->node[call].kind != HPC_TREE_CALL || !(t->node[call].flags & HPC_TREE_OPERATOR)) return 0;
     int32_t object = hpc_tree_child(t, call, 1);
-    if (!object || !is_object(t, object)) return 0;
+    if (!object || !functor_is_object(t, object)) return 0;
     int32_t lambda = lambda_of(t, t->node[object].symbol);
-    if (!lambda) lambda = method_of(t, call);
+    if (!lambda) lambda = functor_method(t, call);
     int32_t block = lambda ? block_of(t, lambda) : 0;
     if (!block || (call > lambda && call < t->node[lambda].end)) return 0;
     if (t->node[block].end - block > BODY_MOST || t->node[lambda].op == HPC_OP_OTHER) return 0;
     if (t->node[lambda].flags & HPC_TREE_ERRORS) return 0;
     const bool method = t->node[lambda].kind == HPC_TREE_FUNCTION;
-    if (method && (!names_members(t, block) || only_value(t, block))) return 0;
+    if (method && (!functor_names_members(t, block) || only_value(t, block))) return 0;
     bool value = only_value(t, block) != 0;
     if (!value && !is_statement(t, call)) return 0;
     if (!is_plain_body(t, block, value) || !parameters_match(t, lambda, call, value)) return 0;
@@ -461,7 +311,7 @@ static void set_members(splicing *s, int32_t object, int32_t block, bool on)
         const int32_t field =
             t->node[i].kind == HPC_TREE_THIS ? t->node[t->node[i].parent].symbol : -1;
         if (field < 0) continue;
-        s->argument[field] = on ? member_value(s, object, field) : 0;
+        s->argument[field] = on ? functor_value(t, object, field) : 0;
         if (s->argument[field]) note_captured(s, s->argument[field]);
     }
 }
@@ -519,7 +369,7 @@ static void emit(splicing *s, int32_t i, int32_t parent)
         return;
     }
     if (emit_replacement(s, i, parent)) return;
-    if (s->object && is_own_member(t, i)) {
+    if (s->object && functor_is_member(t, i)) {
         emit_member(s, i, parent);
         return;
     }
@@ -550,7 +400,7 @@ static bool may_replace(const hpc_tree *t)
     for (int32_t i = 0; i < t->n; i++)
         if (t->node[i].kind == HPC_TREE_LAMBDA ||
             (t->node[i].kind == HPC_TREE_CALL && (t->node[i].flags & HPC_TREE_OPERATOR) &&
-             method_of(t, i)))
+             functor_method(t, i)))
             return true;
     return false;
 }

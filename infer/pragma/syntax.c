@@ -146,6 +146,26 @@ bool tree_equal(const hpc_tree *t, int32_t a, int32_t b)
     return true;
 }
 
+/* ---- assignments ---- */
+
+int32_t name_assigned_by(const hpc_tree *t, int32_t i)
+{
+    const hpc_tree_node *n = &t->node[i];
+    bool steps =
+        n->kind == HPC_TREE_UNARY &&
+        ((n->op >= HPC_OP_PRE_INCREMENT && n->op <= HPC_OP_POST_DECREMENT) || n->op == '&');
+    if (n->kind != HPC_TREE_ASSIGN && !steps) return -1;
+    int32_t c = hpc_tree_first(t, i);
+    return c && t->node[c].kind == HPC_TREE_NAME ? t->node[c].symbol : -1;
+}
+
+bool is_name_assigned(const hpc_tree *t, int32_t v, int32_t from, int32_t to)
+{
+    for (int32_t i = from; i < to; i++)
+        if (name_assigned_by(t, i) == v) return true;
+    return false;
+}
+
 /* ---- functions ---- */
 
 int32_t function_around(const hpc_tree *t, int32_t i)

@@ -40,6 +40,10 @@ int32_t root_of(const hpc_tree *t, int32_t e);
 int32_t record_of(const hpc_tree *t, int32_t e);
 bool tree_equal(const hpc_tree *t, int32_t a, int32_t b); /* equal expressions without effects */
 
+/* The variable that a node assigns, steps or takes the address of; -1. */
+int32_t name_assigned_by(const hpc_tree *t, int32_t i);
+bool is_name_assigned(const hpc_tree *t, int32_t v, int32_t from, int32_t to); /* in [from, to) */
+
 int32_t function_around(const hpc_tree *t, int32_t i); /* innermost function or lambda; 0: none */
 /* The returned expression of a function that consists of one return statement; 0: another function.
  */

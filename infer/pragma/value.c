@@ -245,7 +245,7 @@ static bool is_settled(const walk *w, int32_t e)
     for (int32_t i = e; i < t->node[e].end; i++) {
         const hpc_tree_node *n = &t->node[i];
         bool plain = n->kind == HPC_TREE_NUMBER || n->kind == HPC_TREE_BINARY ||
-                     n->kind == HPC_TREE_CAST ||
+                     n->kind == HPC_TREE_THIS || n->kind == HPC_TREE_CAST ||
                      (n->kind == HPC_TREE_UNARY && (n->op == '-' || n->op == '+')) ||
                      (n->kind == HPC_TREE_NAME && n->symbol >= 0);
         if (n->kind == HPC_TREE_UNARY && n->op == '&') plain = true;

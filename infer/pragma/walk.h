@@ -78,6 +78,11 @@ bool place_of_call(place *out, walk *w, int32_t e);
 const place *place_keep(walk *w, const place *p); /* the target of a reference, as a copy */
 bool place_behind(place *out, walk *w, const poly *pointer, int32_t type); /* *pointer */
 
+/* ---- refer.c ----
+ * The place that a reference from outside the loop refers to, in place of the reference; false: the
+ * place is reached in no such way. */
+bool place_referred(place *out, walk *w, const place *p);
+
 /* ---- call.c, condition.c ---- */
 const poly *call_value(walk *w, int32_t call);
 /* The facts that hold if a condition is true, or false, in front of `next`. */

@@ -111,11 +111,14 @@ typedef enum hpc_tree_kind {
                           call, directly or not: all their nodes are ELSEWHERE */
     HPC_TREE_VARIABLE, /* the initialiser, or no child */
     /* statements */
-    HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with its initialiser */
+    /* VARIABLE... A structured binding: a VARIABLE without a name for the whole, and one for each
+     * name, a reference that is initialised with the part of the whole. Their type and OTHER if the
+     * parts are not members or elements */
+    HPC_TREE_DECLARE,
     HPC_TREE_BLOCK,
     HPC_TREE_IF,  /* condition, then, else (NOTHING if absent); a declaration in its head: OTHER */
     HPC_TREE_FOR, /* first, condition, step, body; each may be NOTHING */
-    HPC_TREE_RANGE,  /* VARIABLE (a structured binding: OTHER), the range, body */
+    HPC_TREE_RANGE,  /* VARIABLE, the range, body (which begins with the names of a binding) */
     HPC_TREE_WHILE,  /* condition, body */
     HPC_TREE_DO,     /* body, condition */
     HPC_TREE_SWITCH, /* value, body */

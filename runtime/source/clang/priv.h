@@ -93,6 +93,7 @@ uint32_t walk_name_take(walk *w, CXString s);
 int32_t walk_type(walk *w, CXType t); /* -1: it has none */
 /* Of an array or a function it is a pointer; libclang shows what was written. */
 int32_t walk_type_of_parameter(walk *w, CXType t, bool is_restrict);
+int32_t walk_type_reference(walk *w, int32_t to); /* `to` itself if it is one, or -1 */
 bool walk_find_pointer(int32_t *value, walk_table *t, const void *p);
 void walk_add_pointer(walk_table *t, const void *p, int32_t value);
 bool walk_find(int32_t *value, walk_table *t, CXCursor c);
@@ -112,6 +113,9 @@ bool walk_view_copied(walk *w, int32_t item);
 /* ---- symbols (tree_symbol.c) --------------------------------------------------------------- */
 /* Of a declaration; -1 for other cursors. */
 int32_t walk_symbol(walk *w, CXCursor declaration);
+/* Of a structured binding as a whole, which is a variable without a name, or of one of its names,
+ * which is a reference. */
+int32_t walk_symbol_binding(walk *w, CXCursor c, bool whole);
 /* Of a name that means nothing that is known. */
 int32_t walk_symbol_unknown(walk *w, uint32_t name);
 /* Notes the node of a function or variable, and gives those that are made from it the same. */
@@ -155,6 +159,11 @@ void walk_block(walk *w, int32_t item);
 /* With its initialiser if there is an item of it (0: none). */
 void walk_variable(walk *w, CXCursor c, int32_t initialiser);
 void walk_declared(walk *w, int32_t item);
+/* ---- structured bindings (tree_binding.c) ---- */
+bool walk_is_bindings(CXCursor c);
+/* The variable of the whole, with its initialiser (0: none); a reference for each name. */
+void walk_bound(walk *w, int32_t item, int32_t initialiser);
+void walk_bindings(walk *w, int32_t item);
 /* Collects what is below a cursor; returns its item. */
 int32_t walk_collect(walk *w, CXCursor c);
 int32_t walk_peel(walk *w, int32_t item); /* without parentheses and implicit conversions */

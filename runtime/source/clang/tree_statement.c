@@ -48,7 +48,6 @@ void walk_variable(walk *w, CXCursor c, int32_t initialiser)
     walk_end(w, node);
 }
 
-/* A structured binding is OTHER, with what it is made from. */
 void walk_declared(walk *w, int32_t item)
 {
     CXCursor c = w->item[item].c;
@@ -59,6 +58,12 @@ void walk_declared(walk *w, int32_t item)
         if (!clang_Cursor_isNull(init) && last)
             initialiser = clang_equalCursors(w->item[last].c, init) ? last : walk_collect(w, init);
         walk_variable(w, c, initialiser);
+        return;
+    }
+    if (walk_is_bindings(c)) {
+        const int32_t last = w->item[item].last;
+        walk_bound(w, item, last && clang_isExpression(w->item[last].c.kind) ? last : 0);
+        walk_bindings(w, item);
         return;
     }
     const int32_t node = walk_begin(w, HPC_TREE_OTHER, c);
@@ -170,6 +175,17 @@ static void for_loop(walk *w, int32_t item)
     walk_end(w, node);
 }
 
+/* The body begins with the names that are bound to parts of the variable. */
+static void body_with_bindings(walk *w, int32_t declared, int32_t body)
+{
+    const int32_t node = walk_begin(w, HPC_TREE_BLOCK, w->item[body].c),
+                  names = walk_begin(w, HPC_TREE_DECLARE, w->item[declared].c);
+    walk_bindings(w, declared);
+    walk_end(w, names);
+    walk_any(w, body);
+    walk_end(w, node);
+}
+
 /* What the variable begins with is libclang's own. */
 static void range(walk *w, int32_t item)
 {
@@ -180,12 +196,18 @@ static void range(walk *w, int32_t item)
     }
     CXCursor c = w->item[p.declared].c;
     const int32_t node = walk_begin(w, HPC_TREE_RANGE, w->item[item].c);
+    const bool bindings = walk_is_bindings(c);
     if (c.kind == CXCursor_VarDecl)
         walk_variable(w, c, 0);
+    else if (bindings)
+        walk_bound(w, p.declared, 0);
     else
         walk_end(w, walk_begin(w, HPC_TREE_OTHER, c));
     walk_any(w, p.item[0]);
-    walk_any(w, p.item[1]);
+    if (bindings)
+        body_with_bindings(w, p.declared, p.item[1]);
+    else
+        walk_any(w, p.item[1]);
     walk_end(w, node);
 }
 

@@ -323,6 +323,23 @@ int32_t walk_symbol(walk *w, CXCursor declaration)
     return known;
 }
 
+int32_t walk_symbol_binding(walk *w, CXCursor c, bool whole)
+{
+    int32_t known;
+    if (walk_find(&known, &w->symbols, c)) return known;
+    hpc_symbol s = {.kind = HPC_SYMBOL_VARIABLE, .flags = HPC_SYMBOL_LOCAL, .node = -1};
+    set_place(w, &s, c);
+    s.type = walk_type(w, clang_getCursorType(c));
+    if (!whole) {
+        s.name = name_of(w, c);
+        s.type = walk_type_reference(w, s.type);
+    }
+    known = add(w, s, -1);
+    w->declared[known] = c;
+    walk_add(&w->symbols, c, known);
+    return known;
+}
+
 int32_t walk_symbol_unknown(walk *w, uint32_t name)
 {
     const void *key = (const void *)((uintptr_t)name + 1);

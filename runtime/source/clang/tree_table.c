@@ -353,6 +353,12 @@ int32_t walk_type(walk *w, CXType t)
     return k;
 }
 
+int32_t walk_type_reference(walk *w, int32_t to)
+{
+    if (to < 0 || w->type[to].kind == HPC_TYPE_REFERENCE) return to;
+    return made(w, (hpc_tree_type){.kind = HPC_TYPE_REFERENCE, .to = to, .bytes = -1});
+}
+
 int32_t walk_type_of_parameter(walk *w, CXType t, bool is_restrict)
 {
     const int32_t k = walk_type(w, t);
