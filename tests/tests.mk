@@ -43,6 +43,7 @@ check-long: deps-check ## test: the same, with the tests that take longer than t
 	@sh config.sh --install oracle
 	@python3 tests/pragma/oracle.py
 	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
+	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 --loops 8 tests/pragma/loops20 -- -std=c++20
 	@python3 tests/pragma/faults_fortran.py --hpccoder $(B)/hpccoder tests/pragma/fortran/*.f90 tests/pragma/fortran/*.f
 	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
 	@HPC_LINT_DEEP=1 $(MAKE) lint fuzz
