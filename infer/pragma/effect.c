@@ -357,8 +357,10 @@ static void look_at_call(effect *f, const program *p, int32_t function, int32_t 
         f->hidden_type = !f->hidden || f->hidden_type == g->hidden_type ? g->hidden_type : -1;
     f->hidden |= g->hidden;
     if (g->hidden) worse(f, EFFECT_READS, t->node[call].line, "");
-    f->object |= g->object;
-    if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
+    if (own && g->object) {
+        f->object |= g->object;
+        worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
+    }
     pass_on(f, p, function, call, g);
 }
 

@@ -144,6 +144,14 @@ static const one right[] = {
     {"minimum with more reads", HPC_EXISTING_UNPROVEN,
      "double fmin(double, double);\n" F "double m = 1;\n" OMP "reduction(min:m)\n" FOR
      "if (m > 0) m = fmin(m, b[i]);\na[0] = m;" END},
+    {"a method that uses another object", HPC_EXISTING_UNPROVEN,
+     "class tally {\n    int n = 0;\npublic:\n    void add(int k) { if (k > 0) n += k; }\n"
+     "    int sum() const { return n; }\n};\n"
+     "class coder {\n    int d;\n    void code(const int *x, int *to) const\n    {\n"
+     "        tally t;\n        t.add(x[0]);\n        *to = t.sum();\n    }\npublic:\n"
+     "    void all(int n, const int *x, int *to) const\n    {\n" OMP "\n"
+     "        for (int i = 0; i < n; i++) code(x + i * d, to + i);\n    }\n};\n"
+     "void f(const coder &c, int n, int *x) { c.all(n, x, x + n); }\n"},
 };
 
 static const one wrong[] = {
@@ -235,12 +243,14 @@ static hpc_existing judged(hpc_checker *c, const one *x, hpc_buf *why)
     hpc_pragma_loops loops;
     size_t n = strlen(x->text);
     hpc_existing is = HPC_EXISTING_NONE;
+    const bool cpp = strncmp(x->text, "class", 5) == 0;
+    const hpc_language l = cpp ? HPC_LANGUAGE_CPP : HPC_LANGUAGE_C;
     OK(hpc_tree_open(
         &source, c,
-        &(hpc_tree_file){.path = "x.c", .text = x->text, .n = n, .language = HPC_LANGUAGE_C}));
+        &(hpc_tree_file){.path = cpp ? "x.cpp" : "x.c", .text = x->text, .n = n, .language = l}));
     OK(hpc_tree_get(&tree, source));
     if (tree.errors) fail_msg("%s: does not compile", x->name);
-    OK(hpc_pragma_find(&loops, &tree, x->text, n, HPC_LANGUAGE_C, &options));
+    OK(hpc_pragma_find(&loops, &tree, x->text, n, l, &options));
     for (int64_t i = 0; i < loops.n && is == HPC_EXISTING_NONE; i++) {
         is = loops.item[i].existing_is;
         const int64_t last = loops.item[i].evidence_n - 1;
