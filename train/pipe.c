@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "train/plan.h"
+#include "train/plan_priv.h"
 
 const char *const hpc_pipe_schedule_names[] = {
     [HPC_PIPE_AUTO] = "auto",       [HPC_PIPE_GPIPE] = "gpipe",
@@ -26,6 +26,7 @@ hpc_pipe hpc_pipe_resolved(const hpc_pipe *q, int ranks)
     if (r.schedule == HPC_PIPE_AUTO)
         r.schedule = r.chunks > 1 ? HPC_PIPE_INTERLEAVED : HPC_PIPE_1F1B;
     if (r.limit == 0) r.limit = ranks;
+    if (ranks == 1) r.vocab = HPC_VOCAB_ENDS;
     return r;
 }
 
@@ -181,7 +182,7 @@ static void chain(lister *w)
     }
 }
 
-static int check(const hpc_pipe *q, int ranks, int64_t microbatches)
+int plan_check_pipe(const hpc_pipe *q, int ranks, int64_t microbatches)
 {
     if (microbatches > 1 << 16)
         return hpc_fail(HPC_E_ARG, "accumulate=%lld: at most 65536 microbatches",
@@ -219,7 +220,7 @@ int hpc_plan_tasks(hpc_plan_list *out, const hpc_pipe *pipe, int ranks, int rank
     hpc_pipe q = hpc_pipe_resolved(pipe, ranks);
     lister w = {.out = out, .q = &q, .ranks = ranks, .rank = rank};
     *out = (hpc_plan_list){0};
-    int rc = check(&q, ranks, microbatches);
+    int rc = plan_check_pipe(&q, ranks, microbatches);
     if (rc < 0) return rc;
     w.microbatches = (int)microbatches;
     size_t chunks = (size_t)q.chunks, shared = HPC_PLAN_TABLE - HPC_PLAN_EMBED + 1;

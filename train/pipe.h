@@ -29,7 +29,8 @@ typedef enum hpc_pipe_schedule {
  * part of the vocabulary of both, and all ranks compute with them for each microbatch, in tasks
  * that are in one order on all ranks; GPIPE and 1F1B have such lists. Backwards then lag by one
  * round for each stage, so that no round waits for a chain of stages: 1F1B has
- * 2 (ranks - k) slots on rank k, and 2 ranks + 1 on the first. */
+ * 2 (ranks - k) slots on rank k, and 2 ranks + 1 on the first. Without ranks along pipe both are
+ * the same, so a checkpoint resumes there. */
 typedef enum hpc_pipe_vocab { HPC_VOCAB_ENDS, HPC_VOCAB_INTERLACED } hpc_pipe_vocab;
 typedef struct hpc_train_plan hpc_train_plan;       /* train/plan.h */
 extern const char *const hpc_pipe_schedule_names[]; /* "auto", ... by kind, NULL-terminated */

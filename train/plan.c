@@ -48,7 +48,9 @@ static int check_row_and_col(const hpc_parallel *q, const hpc_model_config *c)
     TRY(check_divides("heads", c->heads, "row must", row));
     TRY(check_divides("ffn", c->ffn, "row must", row));
     TRY(check_divides("hidden", c->hidden, "col must", col));
-    TRY(check_divides("vocab", c->vocab, pipe > 1 ? "row, col and pipe must" : "row and col must",
+    TRY(check_divides("vocab", c->vocab,
+                      pipe > 1 ? "row, col and pipe (pipe-vocab=interlaced) must"
+                               : "row and col must",
                       (int64_t)row * col * pipe));
     if (c->adapter.rank > 0 && row * col > 1)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s=%d: adapters can only be trained along data and depth",
@@ -76,8 +78,6 @@ static int check_pipe(const hpc_parallel *q, const hpc_model_config *c)
     int ranks = extent_of(&q->grid, HPC_AXIS_PIPE);
     hpc_pipe pipe = hpc_pipe_resolved(&q->pipe, ranks);
     int64_t stages = (int64_t)ranks * pipe.chunks;
-    if (ranks == 1 && pipe.vocab == HPC_VOCAB_INTERLACED)
-        return hpc_fail(HPC_E_ARG, "pipe-vocab=interlaced: the grid has no ranks along pipe");
     if (ranks == 1) return HPC_OK;
     if (stages > c->layers || stages > HPC_STAGES)
         return hpc_fail(HPC_E_SHAPE,

@@ -317,6 +317,7 @@ int hpc_plan_get(hpc_train_plan **out, const hpc_json *root)
                      (long long)plan->microbatches));
     TRY(get_passes(plan, hpc_json_get(root, "passes")));
     TRY(get_pipe(&plan->parallel.pipe, hpc_json_get(root, "pipe"), ranks));
+    TRY(plan_check_pipe(&plan->parallel.pipe, ranks, plan->microbatches));
     TRY(get_layouts(plan, hpc_json_get(root, "layouts")));
     TRY(get_lists(plan, hpc_json_get(root, "ranks"), ranks));
     *out = plan;

@@ -100,7 +100,6 @@ out:
 static int try_plan(search *t, const int n[4])
 {
     hpc_parallel q = t->q->parallel;
-    q.pipe.vocab = HPC_VOCAB_ENDS; /* no grid of the search has stages */
     q.grid.extent[HPC_AXIS_DATA] = n[0], q.grid.extent[HPC_AXIS_DEPTH] = n[1];
     q.grid.extent[HPC_AXIS_ROW] = n[2], q.grid.extent[HPC_AXIS_COL] = n[3];
     return add_plan(t, &q, 1);

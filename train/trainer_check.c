@@ -2,6 +2,7 @@
  * trainer_check.c: checks a trainer's options before anything is opened.
  */
 #include "train/run_priv.h"
+#include "train/update_priv.h"
 
 /* The head that an objective is for. */
 static int head_of(int objective)
@@ -49,6 +50,8 @@ static int check_experts(const hpc_trainer_options *o)
 /* Gradients that are added to the moments at once cannot be gathered, rounded or halved before. */
 static int check_adama(const hpc_trainer_options *o)
 {
+    hpc_parallel q = o->parallel;
+    if (o->grid) q.grid = *hpc_grid_shape_of(o->grid);
     if (!o->step.adama) return HPC_OK;
     if (o->optimizer.kind != HPC_OPT_ADAMW)
         return hpc_fail(HPC_E_ARG,
@@ -63,7 +66,7 @@ static int check_adama(const hpc_trainer_options *o)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: overdecompose would count each part of a microbatch as a "
                         "microbatch; use one of them");
-    if (o->parallel.pipe.vocab == HPC_VOCAB_INTERLACED)
+    if (plan_is_interlaced(&q))
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "adama: with pipe-vocab=interlaced the gradients of embedding and head are "
                         "added at different times; use one of them");

@@ -45,6 +45,8 @@ static void a_vocabulary_with_parts_on_all_stages(void **state)
                          "--grid pipe=2 --pipe-vocab interlaced --accumulate 4 --json");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "\"bubble_s\":");
+    hpc_test_command(&o, "plan check " TINY "--grid data=2 --pipe-vocab interlaced");
+    assert_int_equal(o.code, 0);
     hpc_test_refuses(&o, NULL,
                      "plan check " TINY
                      "--grid pipe=2 --pipe-vocab interlaced --accumulate 4 --pipe-schedule arrival",

@@ -150,14 +150,15 @@ static void stages_share_the_vocabulary(void **state)
     same_as(state, "shared", "shared-planned");
     hpc_test_command_in(&o, root_of(state), TINY "--steps 8 --accumulate 2 --out @shared --resume");
     assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 9 --accumulate 2 --out @shared --resume --grid data=2");
+    assert_int_equal(o.code, 0);
     hpc_test_command_in(&o, root_of(state), "export @shared --out @shared-model");
     assert_int_equal(o.code, 0);
     hpc_test_refuses(&o, root_of(state),
                      TINY "--out @no --accumulate 2 --grid pipe=2 --pipe-vocab interlaced "
                           "--pipe-schedule arrival",
                      "gpipe and 1f1b have, and arrival has not");
-    hpc_test_refuses(&o, root_of(state), TINY "--out @no --grid data=2 --pipe-vocab interlaced",
-                     "the grid has no ranks along pipe");
 }
 
 /* A pipeline by options, and by the plan that `plan show` prints, resumed without stages. */

@@ -247,6 +247,12 @@ static void faults_in_a_plan_are_named(void **state)
     }
     hpc_model_config other = model_of(3);
     test_fails(hpc_plan_check(plan, &other), HPC_E_SHAPE, "layers=4, and this one has 3");
+    hpc_plan_free(plan);
+    plan = plan_with(HPC_PIPE_1F1B, HPC_VOCAB_INTERLACED);
+    write_plan(&text, plan);
+    char *arrival = changed(text.data, "\"schedule\":\"1f1b\"", "\"schedule\":\"arrival\"");
+    test_fails(read_plan(&bad, arrival), HPC_E_ARG, "gpipe and 1f1b have, and arrival has not");
+    free(arrival);
     hpc_buf_release(&text);
     hpc_plan_free(plan);
 }
