@@ -111,6 +111,24 @@ static void other_models(void **state)
     hpc_free(serial);
 }
 
+/* The embedding alone is split: all classes have few rows, which the last rank keeps whole. */
+static void class_heads(void **state)
+{
+    job *serial = start(*state, HPC_OPT_SGD, "label");
+    serial->o.model.dtype = HPC_F64;
+    serial->o.model.layers = 4;
+    serial->o.accumulate = 5;
+    serial->steps = FEW;
+    serial->o.objective = HPC_OBJECTIVE_CLASSES;
+    serial->o.model.head = HPC_HEAD_CLASSES;
+    serial->o.model.classes = 3;
+    run_job(serial);
+    as_one_rank(serial, (shape){.pipe = 2}, HPC_PIPE_1F1B, 1e-12);
+    as_one_rank(serial, (shape){.pipe = 4}, HPC_PIPE_GPIPE, 1e-12);
+    as_one_rank(serial, (shape){.pipe = 2, .data = 2, .zero = 3}, HPC_PIPE_1F1B, 1e-12);
+    hpc_free(serial);
+}
+
 static void schedules_and_delays_have_the_same_bits(void **state)
 {
     static const shape shapes[] = {{.pipe = 2, .interlaced = true},
@@ -243,6 +261,7 @@ int main(void)
                                        cmocka_unit_test(with_each_other_axis),
                                        cmocka_unit_test(with_other_passes),
                                        cmocka_unit_test(other_models),
+                                       cmocka_unit_test(class_heads),
                                        cmocka_unit_test(schedules_and_delays_have_the_same_bits),
                                        cmocka_unit_test(bytes_are_those_of_the_closed_form),
                                        cmocka_unit_test(tables_take_their_share_of_memory),
