@@ -201,8 +201,8 @@ int plan_check_pipe(const hpc_pipe *q, int ranks, int64_t microbatches)
     if (q->vocab == HPC_VOCAB_INTERLACED && q->schedule != HPC_PIPE_GPIPE &&
         q->schedule != HPC_PIPE_1F1B)
         return hpc_fail(HPC_E_ARG,
-                        "pipe-vocab=interlaced: all ranks run its tasks in one order, which gpipe "
-                        "and 1f1b have, and %s has not",
+                        "pipe-vocab=interlaced: all ranks run its tasks in one order, and %s has "
+                        "none; use gpipe or 1f1b",
                         hpc_pipe_schedule_names[q->schedule]);
     if (q->vocab == HPC_VOCAB_INTERLACED && q->chunks > 1)
         return hpc_fail(HPC_E_ARG,

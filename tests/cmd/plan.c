@@ -50,7 +50,7 @@ static void a_vocabulary_with_parts_on_all_stages(void **state)
     hpc_test_refuses(&o, NULL,
                      "plan check " TINY
                      "--grid pipe=2 --pipe-vocab interlaced --accumulate 4 --pipe-schedule arrival",
-                     "gpipe and 1f1b have, and arrival has not");
+                     "and arrival has none; use gpipe or 1f1b");
 }
 
 static void a_plan_that_does_not_fit(void **state)

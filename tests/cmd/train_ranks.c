@@ -158,7 +158,7 @@ static void stages_share_the_vocabulary(void **state)
     hpc_test_refuses(&o, root_of(state),
                      TINY "--out @no --accumulate 2 --grid pipe=2 --pipe-vocab interlaced "
                           "--pipe-schedule arrival",
-                     "gpipe and 1f1b have, and arrival has not");
+                     "and arrival has none; use gpipe or 1f1b");
 }
 
 /* A pipeline by options, and by the plan that `plan show` prints, resumed without stages. */

@@ -237,10 +237,10 @@ static void mistakes_are_named(void **state)
 {
     job *from = model(*state, true, HPC_F32);
     job *j = copy_of(from, &(shape){.pipe = 2, .interlaced = true}, HPC_PIPE_ARRIVAL);
-    refused(j, 2, HPC_E_ARG, "gpipe and 1f1b have, and arrival has not");
+    refused(j, 2, HPC_E_ARG, "and arrival has none; use gpipe or 1f1b");
     j->o.parallel.pipe.schedule = HPC_PIPE_INTERLEAVED;
     j->o.accumulate = 4;
-    refused(j, 2, HPC_E_ARG, "gpipe and 1f1b have, and interleaved has not");
+    refused(j, 2, HPC_E_ARG, "and interleaved has none; use gpipe or 1f1b");
     j->o.parallel.pipe = (hpc_pipe){.schedule = HPC_PIPE_GPIPE, .chunks = 2, .vocab = 1};
     refused(j, 2, HPC_E_ARG, "one stage on each rank, not 2");
     j->o.parallel.pipe = (hpc_pipe){.vocab = 1};

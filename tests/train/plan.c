@@ -251,7 +251,7 @@ static void faults_in_a_plan_are_named(void **state)
     plan = plan_with(HPC_PIPE_1F1B, HPC_VOCAB_INTERLACED);
     write_plan(&text, plan);
     char *arrival = changed(text.data, "\"schedule\":\"1f1b\"", "\"schedule\":\"arrival\"");
-    test_fails(read_plan(&bad, arrival), HPC_E_ARG, "gpipe and 1f1b have, and arrival has not");
+    test_fails(read_plan(&bad, arrival), HPC_E_ARG, "and arrival has none; use gpipe or 1f1b");
     free(arrival);
     hpc_buf_release(&text);
     hpc_plan_free(plan);
