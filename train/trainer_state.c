@@ -31,7 +31,8 @@ static int64_t elements_of(const hpc_type *t)
 hpc_dtype trainer_frozen_type(const hpc_model_tensor *row, void *user)
 {
     const hpc_trainer *t = user;
-    bool split = t->o.parallel.zero == 3 || t->o.parallel.grid.extent[HPC_AXIS_DEPTH] > 1;
+    const int *ranks = t->o.parallel.grid.extent;
+    bool split = t->o.parallel.zero == 3 || ranks[HPC_AXIS_DEPTH] > 1 || ranks[HPC_AXIS_PIPE] > 1;
     if ((t->o.grid && split) || !trainer_is_base(t->base, row)) return t->o.model.dtype;
     return hpc_serve_frozen(t->base, row, t->o.model.dtype);
 }

@@ -173,8 +173,12 @@ static double memory_of(void **state, const char *words)
 /* Frozen matrices in the blocks of the file give the bits of their values in f32 or bf16. */
 static void a_quantised_base_gives_the_same_bits_in_less_memory(void **state)
 {
-    static const char *const more[] = {"", "--dtype bf16 --recompute block",
-                                       "--recompute selective", "--grid data=2 --zero 2"};
+    static const char *const more[] = {"",
+                                       "--dtype bf16 --recompute block",
+                                       "--recompute selective",
+                                       "--grid data=2 --zero 2",
+                                       "--accumulate 2 --grid pipe=2",
+                                       "--accumulate 2 --grid pipe=2 --pipe-vocab interlaced"};
     char words[HPC_TEST_WORDS];
     run_well(state, "export @base --to gguf --dtype q8_0 --out @base.gguf -q");
     for (size_t k = 0; k < sizeof more / sizeof *more; k++)
