@@ -87,8 +87,9 @@ void hpc_plan_free(hpc_train_plan *plan);
 /* Replaces the task lists of a plan that was made from `given` by the given ones. HPC_E_SHAPE: a
  * given layout is not that of the grid and passes. */
 int hpc_plan_follow(hpc_train_plan *made, const hpc_train_plan *given);
-/* Proves that tasks are complete, keep their slots, add gradients in the order of microbatches and
- * never wait for each other. HPC_E_STATE names task and rank. */
+/* Proves that tasks are complete, keep their slots, add gradients in the order of microbatches, end
+ * with norm, refresh, update and gather, and never wait for each other. HPC_E_STATE names task and
+ * rank. */
 int hpc_plan_check_tasks(const hpc_train_plan *plan);
 /* Trainable parameters that ZeRO leaves whole, because the ranks along data divide no dimension:
  * their number, and the elements of all and of the largest. */

@@ -192,6 +192,20 @@ out:
     return rc;
 }
 
+/* All ranks run the same tasks after the gradients, some of which are collectives of all. */
+static int check_end(const hpc_plan_list *l)
+{
+    for (int k = 0; k < HPC_PLAN_RUN_N - HPC_PLAN_NORM; k++) {
+        int at = l->gradient_n + k, run = HPC_PLAN_NORM + k;
+        if (at >= l->task_n || l->task[at].run != run)
+            return hpc_fail(HPC_E_STATE, "task %d must run %s", at, hpc_plan_run_names[run]);
+    }
+    if (l->task_n > l->gradient_n + HPC_PLAN_RUN_N - HPC_PLAN_NORM)
+        return hpc_fail(HPC_E_STATE, "task %d comes after the last, %s", l->task_n - 1,
+                        hpc_plan_run_names[HPC_PLAN_RUN_N - 1]);
+    return HPC_OK;
+}
+
 static int check_list(const hpc_train_plan *plan, int rank)
 {
     size_t n = (size_t)plan->microbatches * (size_t)plan->parallel.pipe.chunks;
@@ -202,6 +216,7 @@ static int check_list(const hpc_train_plan *plan, int rank)
     TRY(find_places(&c));
     TRY(check_order(&c));
     TRY(check_slots(&c));
+    TRY(check_end(c.l));
 out:
     hpc_free(c.at);
     return rc;

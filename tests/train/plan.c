@@ -235,6 +235,12 @@ static void faults_in_a_plan_are_named(void **state)
         {"\"run\":\"forward\"", "\"run\":\"backward\"", HPC_E_STATE, "microbatch 0"},
         {"\"slots\":2", "\"slots\":1", HPC_E_FORMAT, "slot is 1; expected 0 to 0"},
         {"\"after\":[1,", "\"after\":[99,", HPC_E_FORMAT, "names task 99"},
+        {"\"run\":\"gather\"", "\"run\":\"norm\"", HPC_E_STATE, "task 11 must run gather"},
+        {",{\"run\":\"gather\",\"after\":[10]}", "", HPC_E_STATE, "task 11 must run gather"},
+        {"{\"run\":\"norm\"", "{\"run\":\"norm\",\"after\":[]},{\"run\":\"norm\"", HPC_E_STATE,
+         "task 9 must run refresh"},
+        {"{\"run\":\"gather\"", "{\"run\":\"gather\",\"after\":[]},{\"run\":\"gather\"",
+         HPC_E_STATE, "task 12 comes after the last, gather"},
     };
     hpc_train_plan *plan = plan_of(HPC_PIPE_1F1B), *bad;
     hpc_buf text = {0};
