@@ -154,12 +154,21 @@ static bool reads_constants(const parts *p, const walk *w, int k)
     return true;
 }
 
+/* No other statement is on the lines of a statement. */
+static bool has_lines(const parts *p, const walk *w, int k)
+{
+    const uint32_t first = parts_first_line(p, w, k), last = parts_last_line(p, w, k);
+    return first == last && first > w->t->node[w->loop->head.body].line &&
+           (k == 0 || parts_last_line(p, w, k - 1) < first) &&
+           (k + 1 == p->n || last < parts_first_line(p, w, k + 1));
+}
+
 static void find_repeated(parts *p, const walk *w)
 {
     const hpc_tree *t = w->t;
     for (int k = 0; k < p->n; k++) {
         bool ok = t->node[p->node[k]].kind == HPC_TREE_DECLARE && reads_constants(p, w, k) &&
-                  parts_first_line(p, w, k) == parts_last_line(p, w, k);
+                  has_lines(p, w, k);
         for (int32_t c = hpc_tree_first(t, p->node[k]); c && ok; c = hpc_tree_next(t, c)) {
             const int32_t first = hpc_tree_first(t, c), v = t->node[c].symbol;
             const slot *x = t->node[c].kind == HPC_TREE_VARIABLE && slot_index(w->loop, v) >= 0

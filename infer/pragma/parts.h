@@ -12,9 +12,9 @@ typedef struct parts {
     int n;
     bool blocks[PARTS_MOST][PARTS_MOST]; /* [k][l], k <= l: a loop with both is not parallel */
     bool joined[PARTS_MOST]
-               [PARTS_MOST];           /* [k][l], k < l: k must not run for all iterations first */
-    bool writes[PARTS_MOST];           /* memory, or a variable that is used after the loop */
-    bool repeats[PARTS_MOST];          /* a declaration that several loops can have, on one line */
+               [PARTS_MOST];  /* [k][l], k < l: k must not run for all iterations first */
+    bool writes[PARTS_MOST];  /* memory, or a variable that is used after the loop */
+    bool repeats[PARTS_MOST]; /* a declaration that several loops can have, on its own line */
     bool uses[PARTS_MOST][PARTS_MOST]; /* [k][l]: l uses a variable that k declares and repeats */
 } parts;
 /* Compares all accesses of different statements again. False: an obstacle of the loop is neither a

@@ -174,6 +174,21 @@ double passes_scalar(int n, double *restrict a, double *restrict b, double *rest
     return t;
 }
 
+/* clang-format off */
+/* no edit: the line of the declaration has another statement, which must not run twice */
+double shares_its_line(int n, double *restrict a, double *restrict b, double *restrict c)
+{
+    double s = 0.0;
+    // loop shares_its_line: carried +2 +2
+    for (int i = 1; i < n; i++) {
+        double t = c[i] * 2.0; s = s * 0.5 + t;
+        a[i] = s;
+        b[i] = t + 1.0;
+    }
+    return s;
+}
+/* clang-format on */
+
 /* no edit: a private array passes values */
 void passes_array(int n, double *restrict a, double *restrict b, double *restrict c)
 {
