@@ -411,6 +411,8 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     const hpc_tree *t = p->t;
     const hpc_tree_node *n = &t->node[i];
     int32_t c = hpc_tree_first(t, i);
+    if (makes_active_object(t, i))
+        worse(f, EFFECT_UNKNOWN, n->line, "makes an object of a class that runs code by itself");
     switch (n->kind) {
     case HPC_TREE_ASSIGN: touch(f, p, function, c, true); break;
     case HPC_TREE_CALL: look_at_call(f, p, function, i); break;

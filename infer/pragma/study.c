@@ -111,6 +111,20 @@ static void check_thread_local(walk *w)
     }
 }
 
+/* Destructors and initialisers of members are not in the loop's text. */
+static void check_objects(walk *w)
+{
+    const hpc_tree *t = w->t;
+    for (int32_t i = w->loop->node; i < t->node[w->loop->node].end; i++) {
+        if (!makes_active_object(t, i)) continue;
+        const hpc_tree_type *x = &t->type[t->node[i].type];
+        answer_unknown(w->answer, "call", i,
+                       "the destructor or an initialiser of %s is not analysed",
+                       x->kind == HPC_TYPE_RECORD ? t->name + x->name : "the elements");
+        return;
+    }
+}
+
 /* ---- steps ---- */
 
 static void table_is_full(void *user)
@@ -160,6 +174,7 @@ bool study_walk(study *s)
     walk_loop(w);
     check_errno(w);
     check_thread_local(w);
+    check_objects(w);
     return true;
 }
 

@@ -15,6 +15,16 @@ bool is_same_type(const hpc_tree *t, int32_t a, int32_t b)
                       x->to == y->to && x->n == y->n && !((x->flags ^ y->flags) & ~HPC_TYPE_CONST));
 }
 
+bool makes_active_object(const hpc_tree *t, int32_t i)
+{
+    const hpc_tree_node *n = &t->node[i];
+    int32_t type = n->type;
+    while (type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY) type = t->type[type].to;
+    return kind_of(t, type) == HPC_TYPE_RECORD && (t->type[type].flags & HPC_TYPE_ACTIVE) &&
+           (n->kind == HPC_TREE_VARIABLE || n->kind == HPC_TREE_CONSTRUCT ||
+            n->kind == HPC_TREE_LIST || n->kind == HPC_TREE_CALL);
+}
+
 bool is_plain_number(const hpc_tree *t, int32_t type)
 {
     uint8_t k = kind_of(t, type);

@@ -45,7 +45,8 @@ static uint32_t type_label(const hpc_tree *t, int32_t type)
     for (int level = 0; type >= 0 && level < 8; level++, type = t->type[type].to) {
         const hpc_tree_type *p = &t->type[type];
         bool plain = p->kind >= HPC_TYPE_BOOL && p->kind <= HPC_TYPE_FLOAT;
-        text[n++] = p->flags & HPC_TYPE_UNSIGNED ? 'u' : letter[p->kind];
+        const bool is_unsigned = p->kind != HPC_TYPE_RECORD && (p->flags & HPC_TYPE_UNSIGNED);
+        text[n++] = is_unsigned ? 'u' : letter[p->kind];
         if (plain) n += (size_t)snprintf(text + n, 24, "%lld", (long long)p->bytes);
         if (p->kind == HPC_TYPE_RECORD) {
             size_t most = strlen(t->name + p->name);

@@ -38,6 +38,7 @@ enum {
     HPC_TYPE_RESTRICT = 1 << 2,
     HPC_TYPE_ATOMIC = 1 << 3,
     HPC_TYPE_UNSIGNED = 1 << 4,
+    HPC_TYPE_ACTIVE = 1 << 4, /* RECORD: objects run a destructor, or functions for their members */
     HPC_TYPE_UNION = 1 << 5,
     HPC_TYPE_CHARACTER = 1 << 6, /* char, signed char, unsigned char, std::byte: may alias all */
     HPC_TYPE_LAMBDA = 1 << 7,    /* RECORD */
@@ -67,7 +68,7 @@ enum {
     HPC_SYMBOL_LOCAL = 1 << 0,    /* lives until the end of its block; also parameters */
     HPC_SYMBOL_STATIC = 1 << 1,   /* one for all calls: static within a function, or a member */
     HPC_SYMBOL_INTERNAL = 1 << 2, /* internal linkage: static or in an unnamed namespace */
-    HPC_SYMBOL_THREAD = 1 << 3,   /* thread_local, _Thread_local, __thread */
+    HPC_SYMBOL_THREAD = 1 << 3,   /* thread_local, _Thread_local, __thread, threadprivate */
     HPC_SYMBOL_PURE = 1 << 4,     /* __attribute__((pure)) or ((const)) */
     HPC_SYMBOL_CONST = 1 << 5,    /* ((const)) only; a method: does not modify its object (const) */
     HPC_SYMBOL_METHOD = 1 << 6,   /* not static: has an object */
@@ -78,8 +79,10 @@ enum {
     HPC_SYMBOL_NORETURN = 1 << 11,
     HPC_SYMBOL_KNOWN = 1 << 12, /* a const variable with a constant `value` */
     HPC_SYMBOL_EXTERN_C = 1 << 13,
-    HPC_SYMBOL_DEVICE = 1 << 14, /* __global__ or __device__, and not __host__: runs on a GPU */
-    HPC_SYMBOL_UNSIZED = 1 << 15 /* an array of unknown extent, as a(*), which no clause copies */
+    HPC_SYMBOL_DEVICE = 1 << 14,   /* __global__ or __device__, and not __host__: runs on a GPU */
+    HPC_SYMBOL_UNSIZED = 1 << 15,  /* an array of unknown extent, as a(*), which no clause copies */
+    HPC_SYMBOL_OVERLAID = 1 << 16, /* a field that shares its memory with others: of a union */
+    HPC_SYMBOL_BINDING = 1 << 17   /* a name of a structured binding, which no clause takes */
 };
 typedef struct hpc_symbol {
     uint8_t kind;

@@ -159,6 +159,16 @@ void walk_block(walk *w, int32_t item);
 /* With its initialiser if there is an item of it (0: none). */
 void walk_variable(walk *w, CXCursor c, int32_t initialiser);
 void walk_declared(walk *w, int32_t item);
+/* ---- code that the text does not show (tree_act.c) ---- */
+/* The default argument k of a function calls another one, or reads a variable that may change. */
+bool walk_argument_acts(CXCursor function, int k);
+/* Objects of the type run code when they begin, through initialisers of members, or end. */
+bool walk_type_acts(CXType type);
+
+/* ---- threadprivate variables (tree_thread.c) ---- */
+/* Marks those of the symbols so far. */
+void walk_threadprivate(walk *w);
+
 /* ---- structured bindings (tree_binding.c) ---- */
 bool walk_is_bindings(CXCursor c);
 /* The variable of the whole, with its initialiser (0: none); a reference for each name. */

@@ -336,6 +336,17 @@ static void construct(walk *w, int32_t item, CXCursor function)
     w->node[node].symbol = symbol;
 }
 
+/* Arguments that the call leaves out run code. `object`: one comes before the arguments. */
+static bool has_acting_defaults(walk *w, int32_t item, CXCursor function, bool object)
+{
+    int given = object ? -2 : -1; /* the function is an item */
+    if (w->u->is_c) return false;
+    for (int32_t k = w->item[item].first; k; k = w->item[k].next) given += is_written(w->item[k].c);
+    for (int k = given; k < clang_Cursor_getNumArguments(function); k++)
+        if (k >= 0 && walk_argument_acts(function, k)) return true;
+    return false;
+}
+
 static void call(walk *w, int32_t item)
 {
     CXCursor c = w->item[item].c, function = clang_getCursorReferenced(c);
@@ -352,6 +363,10 @@ static void call(walk *w, int32_t item)
     const int32_t symbol = is_function ? walk_symbol(w, function) : -1;
     const int32_t among = operator_in(w, item, function), node = (int32_t)w->n;
     if (among && walk_view_operator(w, item, among)) return;
+    if (is_function && has_acting_defaults(w, item, function, among != 0)) {
+        other(w, item);
+        return;
+    }
     if (among)
         operator_call(w, item, among);
     else

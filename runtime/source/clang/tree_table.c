@@ -174,6 +174,7 @@ static void set_record(walk *w, hpc_tree_type *t, CXType c)
     clang_disposeString(s);
     if (clang_getCursorKind(clang_getTypeDeclaration(c)) == CXCursor_UnionDecl)
         t->flags |= HPC_TYPE_UNION;
+    if (!w->u->is_c && t->kind == HPC_TYPE_RECORD && walk_type_acts(c)) t->flags |= HPC_TYPE_ACTIVE;
 }
 
 static bool is_byte(CXType c)
