@@ -72,6 +72,8 @@ static const char *number_elsewhere(const loop_facts *l, const prover *pr, const
     if (p->base < 0 || (k != HPC_TYPE_INTEGER && k != HPC_TYPE_FLOAT && k != HPC_TYPE_BOOL))
         return NULL;
     const atom *x = &pr->atoms[p->base];
+    if (x->kind == ATOM_OBJECT && (l->p->t->symbol[x->symbol].flags & HPC_SYMBOL_BINDING))
+        return NULL;
     if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(l->p->t, x->symbol);
     bool member = x->kind == ATOM_THIS && p->n == 2 && p->step[1].field >= 0;
     return member ? symbol_name(l->p->t, p->step[1].field) : NULL;
@@ -82,7 +84,8 @@ static bool section(hpc_buf *b, walk *w, const access *a)
 {
     const place *p = &a->place;
     const atom *base = &w->prover->atoms[p->base];
-    if (base->kind == ATOM_OBJECT && (w->t->symbol[base->symbol].flags & HPC_SYMBOL_UNSIZED))
+    if (base->kind == ATOM_OBJECT &&
+        (w->t->symbol[base->symbol].flags & (HPC_SYMBOL_UNSIZED | HPC_SYMBOL_BINDING)))
         return false;
     if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
         hpc_buf_text(b, symbol_name(w->t, base->symbol));
@@ -263,6 +266,7 @@ static bool has_open_type(const walk *w, const access *a)
     const atom *x = a->place.base < 0 ? NULL : &w->prover->atoms[a->place.base];
     return x && x->kind == ATOM_OBJECT && a->place.n == 0 &&
            (w->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL) &&
+           !(w->t->symbol[x->symbol].flags & HPC_SYMBOL_BINDING) &&
            kind_of(w->t, bare_type(w->t, w->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
 }
 

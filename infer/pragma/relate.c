@@ -203,13 +203,7 @@ static relation relate_sources(const program *f, const prover *pr, const place *
 
 bool field_in_union(const hpc_tree *t, int32_t field)
 {
-    const char *of = t->name + t->symbol[field].scope;
-    for (int64_t i = 0; i < t->types_n; i++) {
-        const char *name = t->name + t->type[i].name;
-        if (!(t->type[i].flags & HPC_TYPE_UNION)) continue;
-        if (of[0] == '\0' || strcmp(of, name) == 0 || strchr(name, '(')) return true;
-    }
-    return false;
+    return t->symbol[field].flags & HPC_SYMBOL_OVERLAID;
 }
 
 static bool through_union(const program *f, const place *p)

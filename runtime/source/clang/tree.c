@@ -375,6 +375,7 @@ void walk_tree(hpc_clang_tree *out, hpc_clang_unit *u)
     walk_end(w, 0);
     if (w->cut) forget_cut(w);
     walk_symbols_finish(w);
+    walk_threadprivate(w);
     *out = (hpc_clang_tree){.node = w->node,
                             .value = w->value,
                             .type = w->type,

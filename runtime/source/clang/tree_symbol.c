@@ -238,6 +238,23 @@ static int64_t number_of_field(const walk *w, CXCursor c)
     return f.simple && f.found && f.n < HPC_FIELDS ? f.found + HPC_FIELDS * f.n : 0;
 }
 
+static bool is_union(CXCursor c)
+{
+    const enum CXCursorKind k = clang_getCursorKind(c);
+    return k == CXCursor_UnionDecl ||
+           (k == CXCursor_ClassTemplate && clang_getTemplateCursorKind(c) == CXCursor_UnionDecl);
+}
+
+/* The field of a union, also through structs in it that have no name. */
+static bool is_overlaid(CXCursor field)
+{
+    CXCursor c = clang_getCursorSemanticParent(field);
+    while (!is_union(c) && is_class(clang_getCursorKind(c)) &&
+           clang_Cursor_isAnonymousRecordDecl(c))
+        c = clang_getCursorSemanticParent(c);
+    return is_union(c);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static int32_t add(walk *w, hpc_symbol s, int32_t made_from)
@@ -295,6 +312,7 @@ static int32_t describe(walk *w, CXCursor c)
         s.kind = HPC_SYMBOL_FIELD;
         s.type = walk_type(w, clang_getCursorType(c));
         s.value = number_of_field(w, c);
+        if (is_overlaid(c)) s.flags |= HPC_SYMBOL_OVERLAID;
     } else if (k == CXCursor_EnumConstantDecl) {
         s.kind = HPC_SYMBOL_CONSTANT;
         s.type = walk_type(w, clang_getCursorType(c));
@@ -331,6 +349,7 @@ int32_t walk_symbol_binding(walk *w, CXCursor c, bool whole)
     set_place(w, &s, c);
     s.type = walk_type(w, clang_getCursorType(c));
     if (!whole) {
+        s.flags |= HPC_SYMBOL_BINDING;
         s.name = name_of(w, c);
         s.type = walk_type_reference(w, s.type);
     }

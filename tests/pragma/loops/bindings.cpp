@@ -220,3 +220,38 @@ public:
         }
     }
 };
+
+/* ---- clauses, which take no structured binding ---- */
+
+void last_of_binding(int n, point &p, double *__restrict y)
+{
+    auto &[a, b] = p;
+    // loop last_of_binding: carried +2 +2 all iterations write p.a, and no clause takes a
+    for (int i = 0; i < n; i++) {
+        a = i;
+        y[i] = b;
+    }
+}
+
+double sum_in_binding(int n, point p, const double *__restrict y)
+{
+    auto [a, b] = p;
+    // loop sum_in_binding: safe reduction(+:a) ; local
+    for (int i = 0; i < n; i++) {
+        a += y[i];
+    }
+    return a + b;
+}
+
+struct few_bits {
+    unsigned low : 4, high : 4;
+};
+
+void bits_of_binding(int n, few_bits &p)
+{
+    auto &[low, high] = p;
+    // loop bits_of_binding: carried +2 +2 all iterations write p.low
+    for (int i = 0; i < n; i++) {
+        low = high + i;
+    }
+}
