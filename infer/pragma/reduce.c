@@ -146,7 +146,43 @@ static bool match_if(reduction *r, const hpc_tree *t, int32_t i)
     return op && accept(r, t, op, target, value);
 }
 
-bool reduction_match(reduction *out, const hpc_tree *t, int32_t i)
+/* ---- conversions ---- */
+
+/* A comparison of two integers is one of their values: the variable holds all of them, or both are
+ * compared as unsigned values of its size. Otherwise a thread's copy may not start as the least. */
+static bool holds_values(const hpc_tree_type *variable, const hpc_tree_type *value)
+{
+    const bool to = variable->flags & HPC_TYPE_UNSIGNED, from = value->flags & HPC_TYPE_UNSIGNED;
+    if (value->kind != HPC_TYPE_INTEGER || variable->kind != HPC_TYPE_INTEGER) return true;
+    if (to && !from) return variable->bytes >= 4 && value->bytes <= variable->bytes;
+    return to == from ? value->bytes <= variable->bytes : value->bytes < variable->bytes;
+}
+
+/* 0 or 1. */
+static bool is_truth(const hpc_tree *t, int32_t e)
+{
+    const uint8_t op = t->node[e].op;
+    if (kind_of(t, bare_type(t, t->node[e].type)) == HPC_TYPE_BOOL) return true;
+    if (t->node[e].kind == HPC_TREE_UNARY) return op == '!';
+    return t->node[e].kind == HPC_TREE_BINARY &&
+           (side(op) || op == HPC_OP_EQUAL || op == HPC_OP_NOT_EQUAL || op == HPC_OP_AND ||
+            op == HPC_OP_OR);
+}
+
+/* The assignment converts the result. It must not change what the next iteration folds into. */
+static bool converts_alike(const reduction *r, const hpc_tree *t, int32_t i)
+{
+    const int32_t to = bare_type(t, t->node[r->target].type),
+                  from = r->value < 0 ? -1 : bare_type(t, t->node[r->value].type);
+    if (to < 0) return true;
+    if (r->op == OP_MIN || r->op == OP_MAX)
+        return from < 0 || holds_values(&t->type[to], &t->type[from]);
+    if (t->type[to].kind != HPC_TYPE_BOOL) return true;
+    if (r->op == '+') return false; /* gcc adds the bytes of the threads' copies */
+    return r->op != '^' || (t->node[i].op == '^' && is_truth(t, r->value));
+}
+
+static bool match(reduction *out, const hpc_tree *t, int32_t i)
 {
     const hpc_tree_node *n = &t->node[i];
     if (n->kind == HPC_TREE_IF) return match_if(out, t, i);
@@ -155,4 +191,9 @@ bool reduction_match(reduction *out, const hpc_tree *t, int32_t i)
         return false;
     *out = (reduction){.op = '+', .target = hpc_tree_first(t, i), .value = -1};
     return out->target != 0;
+}
+
+bool reduction_match(reduction *out, const hpc_tree *t, int32_t i)
+{
+    return match(out, t, i) && converts_alike(out, t, i);
 }
