@@ -266,9 +266,7 @@ static const poly *construct(walk *w, int32_t call)
     for (int32_t c = hpc_tree_first(t, call); c; c = hpc_tree_next(t, c)) value_of(w, c);
     bool library = strncmp(name, "std::", 5) == 0;
     bool locks = strstr(name, "lock") != NULL || strstr(name, "stream") != NULL;
-    int32_t v = t->node[call].symbol;
-    bool plain = hpc_tree_first(t, call) == 0 && v < 0;
-    if ((!library && !plain && v >= 0 && t->symbol[v].node >= 0) || locks)
+    if ((!library && is_own_constructor(t, call)) || locks)
         answer_unknown(w->answer, "call", call, "the constructor of %s is not analysed",
                        name[0] ? name : "its class");
     return NULL;

@@ -418,7 +418,8 @@ static void look_at_node(effect *f, const program *p, int32_t function, int32_t 
     case HPC_TREE_CALL: look_at_call(f, p, function, i); break;
     case HPC_TREE_RANGE: read_view(f, p, function, hpc_tree_child(t, i, 1)); break;
     case HPC_TREE_CONSTRUCT:
-        if (c) worse(f, EFFECT_UNKNOWN, n->line, "constructs an object of a class");
+        if (c || is_own_constructor(t, i))
+            worse(f, EFFECT_UNKNOWN, n->line, "constructs an object of a class");
         break;
     case HPC_TREE_VARIABLE:
         if (n->symbol >= 0 && is_mutable_global(t, n->symbol))

@@ -15,6 +15,13 @@ bool is_same_type(const hpc_tree *t, int32_t a, int32_t b)
                       x->to == y->to && x->n == y->n && !((x->flags ^ y->flags) & ~HPC_TYPE_CONST));
 }
 
+bool is_own_constructor(const hpc_tree *t, int32_t construct)
+{
+    const int32_t v = t->node[construct].symbol;
+    if (v < 0 || (t->symbol[v].flags & HPC_SYMBOL_SYSTEM)) return false;
+    return t->symbol[v].node >= 0 || !(t->symbol[v].flags & HPC_SYMBOL_DEFAULTED);
+}
+
 bool makes_active_object(const hpc_tree *t, int32_t i)
 {
     const hpc_tree_node *n = &t->node[i];

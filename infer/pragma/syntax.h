@@ -44,6 +44,8 @@ bool tree_equal(const hpc_tree *t, int32_t a, int32_t b); /* equal expressions w
 int32_t name_assigned_by(const hpc_tree *t, int32_t i);
 bool is_name_assigned(const hpc_tree *t, int32_t v, int32_t from, int32_t to); /* in [from, to) */
 
+/* A constructor that the program defines, or declares without a body. */
+bool is_own_constructor(const hpc_tree *t, int32_t construct);
 /* A node makes an object of a class that runs code when objects begin or end. */
 bool makes_active_object(const hpc_tree *t, int32_t i);
 int32_t function_around(const hpc_tree *t, int32_t i); /* innermost function or lambda; 0: none */

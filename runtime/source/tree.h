@@ -82,7 +82,8 @@ enum {
     HPC_SYMBOL_DEVICE = 1 << 14,   /* __global__ or __device__, and not __host__: runs on a GPU */
     HPC_SYMBOL_UNSIZED = 1 << 15,  /* an array of unknown extent, as a(*), which no clause copies */
     HPC_SYMBOL_OVERLAID = 1 << 16, /* a field that shares its memory with others: of a union */
-    HPC_SYMBOL_BINDING = 1 << 17   /* a name of a structured binding, which no clause takes */
+    HPC_SYMBOL_BINDING = 1 << 17,  /* a name of a structured binding, which no clause takes */
+    HPC_SYMBOL_DEFAULTED = 1 << 18 /* a member function that the compiler writes */
 };
 typedef struct hpc_symbol {
     uint8_t kind;

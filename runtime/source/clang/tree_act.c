@@ -1,6 +1,7 @@
 /*
  * tree_act.c: code that the text of an expression or a declaration does not show: default
- * arguments, initialisers of members, and destructors. Classes of system headers do not count.
+ * arguments, initialisers and constructors of members, and destructors. Classes of system headers
+ * do not count.
  */
 #include "runtime/source/clang/priv.h"
 
@@ -13,16 +14,26 @@ static bool is_kept_variable(CXCursor v)
     return clang_isConstQualifiedType(clang_getCanonicalType(clang_getCursorType(v)));
 }
 
+static bool leads_elsewhere(CXCursor declaration)
+{
+    const CXType t = clang_getCanonicalType(clang_getCursorType(declaration));
+    return t.kind == CXType_Pointer || t.kind == CXType_LValueReference ||
+           t.kind == CXType_RValueReference;
+}
+
 static enum CXChildVisitResult find_act(CXCursor c, CXCursor parent, CXClientData user)
 {
     bool *acts = user;
     (void)parent;
     if (c.kind == CXCursor_DeclRefExpr) {
         const CXCursor v = clang_getCursorReferenced(c);
-        *acts |= v.kind == CXCursor_VarDecl && !is_kept_variable(v);
+        *acts |= (v.kind == CXCursor_VarDecl && !is_kept_variable(v)) ||
+                 (v.kind == CXCursor_ParmDecl && leads_elsewhere(v));
+    } else if (c.kind == CXCursor_MemberRefExpr) {
+        *acts |= leads_elsewhere(clang_getCursorReferenced(c));
     } else {
-        *acts |= c.kind == CXCursor_CallExpr || c.kind == CXCursor_MemberRefExpr ||
-                 c.kind == CXCursor_LambdaExpr || c.kind == CXCursor_CXXNewExpr;
+        *acts |= c.kind == CXCursor_CallExpr || c.kind == CXCursor_LambdaExpr ||
+                 c.kind == CXCursor_CXXNewExpr || c.kind == CXCursor_CXXThrowExpr;
     }
     return *acts ? CXChildVisit_Break : CXChildVisit_Recurse;
 }
@@ -76,6 +87,14 @@ static bool destructor_acts(CXCursor c)
     return acts;
 }
 
+/* A constructor with effects outside its object, or without a body in the unit. */
+static bool constructor_acts(CXCursor c)
+{
+    const CXCursor body = clang_getCursorDefinition(c);
+    if (clang_CXXMethod_isDefaulted(c)) return false;
+    return clang_Cursor_isNull(body) || has_acting_initialiser(body);
+}
+
 static bool acts(CXType type, int depth);
 
 static enum CXChildVisitResult find_member(CXCursor c, CXCursor parent, CXClientData user)
@@ -84,6 +103,8 @@ static enum CXChildVisitResult find_member(CXCursor c, CXCursor parent, CXClient
     (void)parent;
     if (c.kind == CXCursor_Destructor)
         s->acts |= destructor_acts(c);
+    else if (c.kind == CXCursor_Constructor && s->depth > 0) /* a loop shows those of depth 0 */
+        s->acts |= constructor_acts(c);
     else if (c.kind == CXCursor_FieldDecl)
         s->acts |= has_acting_initialiser(c) || acts(clang_getCursorType(c), s->depth + 1);
     else if (c.kind == CXCursor_CXXBaseSpecifier)

@@ -146,6 +146,7 @@ static void set_function(walk *w, hpc_symbol *s, CXCursor c)
         if (!clang_CXXMethod_isStatic(c)) s->flags |= HPC_SYMBOL_METHOD;
         if (clang_CXXMethod_isVirtual(c)) s->flags |= HPC_SYMBOL_VIRTUAL;
         if (clang_CXXMethod_isConst(c)) s->flags |= HPC_SYMBOL_CONST;
+        if (clang_CXXMethod_isDefaulted(c)) s->flags |= HPC_SYMBOL_DEFAULTED;
     } else if (is_extern_c(w, c)) {
         s->flags |= HPC_SYMBOL_EXTERN_C;
     }

@@ -137,3 +137,97 @@ void destructor_without_statements(int n, int *__restrict a)
         a[i] = x.v + i;
     }
 }
+
+/* ---- constructors ---- */
+
+struct opened {
+    int v;
+    opened() : v(created++) {}
+};
+
+struct declared {
+    int v;
+    declared();
+    explicit declared(int i);
+};
+
+struct has_opened {
+    opened inner;
+};
+
+struct is_opened : opened {
+    int u;
+};
+
+struct zeroed {
+    double x, y;
+    zeroed() : x(0.0), y(0.0) {}
+};
+
+struct has_zeroed {
+    zeroed z;
+};
+
+static int open_one()
+{
+    opened x;
+    return x.v;
+}
+
+void constructor_in_function(int n, int *__restrict a)
+{
+    // loop constructor_in_function: carried order
+    for (int i = 0; i < n; i++) {
+        a[i] = open_one();
+    }
+}
+
+void constructor_of_member(int n, int *__restrict a)
+{
+    // loop constructor_of_member: carried order
+    for (int i = 0; i < n; i++) {
+        has_opened x;
+        a[i] = x.inner.v;
+    }
+}
+
+void constructor_of_base(int n, int *__restrict a)
+{
+    // loop constructor_of_base: carried order
+    for (int i = 0; i < n; i++) {
+        is_opened x;
+        a[i] = x.v;
+    }
+}
+
+void constructor_without_body(int n, int *__restrict a)
+{
+    // loop constructor_without_body: unknown
+    for (int i = 0; i < n; i++) {
+        declared x(i);
+        a[i] = x.v;
+    }
+}
+
+void constructor_of_local_class(int n, int *__restrict a)
+{
+    int x = 0;
+    struct steps {
+        int &r;
+        explicit steps(int &to) : r(to) { r++; }
+    };
+    // loop constructor_of_local_class: carried order
+    for (int i = 0; i < n; i++) {
+        steps s(x);
+        a[i] = x;
+    }
+}
+
+void constructor_of_plain_member(int n, double *__restrict a)
+{
+    // loop constructor_of_plain_member: safe
+    for (int i = 0; i < n; i++) {
+        has_zeroed x;
+        a[i] = x.z.x + i;
+    }
+}
