@@ -283,6 +283,29 @@ static void files_of_one_run_are_judged_as_alone(void **state)
     }
 }
 
+/* A copy of a file in its folder defines the same modules, and comes first. */
+static void a_file_uses_its_own_modules(void **state)
+{
+    need_flang();
+    static const char text[] = "module sizes\n"
+                               "  integer :: %s = 4\n"
+                               "end module\n"
+                               "subroutine s(a, n)\n"
+                               "  use sizes\n"
+                               "  real :: a(n)\n"
+                               "  do i = 1, n\n"
+                               "    a(i) = width\n"
+                               "  end do\n"
+                               "end subroutine\n";
+    char own[512], copy[512];
+    snprintf(own, sizeof own, text, "width");
+    snprintf(copy, sizeof copy, text, "depth");
+    write_text(state, "old.f90", copy);
+    write_text(state, "own.f90", own);
+    run(state, 0, "pragma @own.f90");
+    hpc_test_says(o.out, "own.f90:7: parallel\n");
+}
+
 /* A search for modules that leaves the file's folder finds no procedures. */
 static void procedures_come_from_the_same_folder(void **state)
 {
@@ -413,6 +436,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(variables_of_modules_may_be_threadprivate,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(files_of_one_run_are_judged_as_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(a_file_uses_its_own_modules, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(procedures_come_from_the_same_folder, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),

@@ -247,6 +247,7 @@ static Plan plan_of(const hpc_clang_unit &u, Modules &m, const std::string &whol
 {
     Plan plan{u.path, std::make_shared<Text>(text), {}, {}, 0};
     std::set<std::string> done{u.path};
+    m.prefer(*plan.own);
     if (!plan.own->uses.empty()) {
         if (m.text.empty())
             for (const std::string &folder : u.folders) m.find_in(folder, 0);

@@ -93,6 +93,8 @@ class Modules {
     Modules(Texts &all, const std::string &file, const std::vector<std::string> &of);
     /* Adds the sources of a folder, and of those in it down to a depth. */
     void find_in(const std::string &folder, int depth);
+    /* The file itself is the source of the modules that its text defines. */
+    void prefer(const Text &own) { mine = own.modules; }
     /* The source of a module, in the folders of the file, else nearby in its tree; "": unknown. */
     std::string source_of(const std::string &module);
     /* -D of the makefiles in the file's folder and above it, if a text tests for the macro. The
@@ -104,6 +106,8 @@ class Modules {
   private:
     using clock = std::chrono::steady_clock;
     Texts &texts;
+    const std::string file;
+    decltype(Text::modules) mine;                       /* modules that it defines */
     const std::vector<std::string> &folders;            /* of the file, then of -I */
     std::map<std::string, std::string> source;          /* of modules */
     std::map<std::string, std::set<std::string>> below; /* folders in those that were read */

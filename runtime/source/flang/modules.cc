@@ -150,8 +150,8 @@ std::string canonical(const std::string &folder)
     return realpath(folder.c_str(), whole) ? whole : folder;
 }
 
-Modules::Modules(Texts &all, const std::string &file, const std::vector<std::string> &of)
-    : texts{all}, folders{of}, until{clock::now() + std::chrono::seconds{SECONDS_MOST}}
+Modules::Modules(Texts &all, const std::string &file_, const std::vector<std::string> &of)
+    : texts{all}, file{file_}, folders{of}, until{clock::now() + std::chrono::seconds{SECONDS_MOST}}
 {
     char top[PATH_MAX];
     hpc_check_tree_root(top, file.substr(0, PATH_MAX - 1).c_str());
@@ -218,6 +218,7 @@ static bool is_intrinsic(const std::string &module)
 
 std::string Modules::source_of(const std::string &module)
 {
+    if (std::find(mine.begin(), mine.end(), module) != mine.end()) return file;
     auto found{source.find(module)};
     while (found == source.end() && !is_intrinsic(module) && widen()) found = source.find(module);
     return found == source.end() ? "" : found->second;
