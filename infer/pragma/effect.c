@@ -493,3 +493,16 @@ const effect *effect_of(const program *p, int32_t symbol)
     f->state = 2;
     return f;
 }
+
+bool has_effects(const program *p, int32_t e)
+{
+    const hpc_tree *t = p->t;
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        const bool steps = n->kind == HPC_TREE_UNARY && is_step(n->op);
+        if (n->kind == HPC_TREE_ASSIGN || steps) return true;
+        if (n->kind != HPC_TREE_CALL || call_known_at(t, i) == CALL_VALUE) continue;
+        if (n->symbol >= 0 && effect_of(p, n->symbol)->kind > EFFECT_READS) return true;
+    }
+    return false;
+}

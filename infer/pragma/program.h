@@ -61,6 +61,8 @@ typedef struct program {
 int program_init(program *p);
 /* The effects of a function. While they are being found (recursion), state is 1. */
 const effect *effect_of(const program *p, int32_t symbol);
+/* The evaluation of an expression may change something. */
+bool has_effects(const program *p, int32_t e);
 /* The next node after `from` within a loop that names a variable as a lambda captured it; 0: none.
  */
 int32_t next_captured(const program *p, int32_t loop, int32_t from);

@@ -104,6 +104,8 @@ static bool walk_update(walk *w, int32_t i)
     if (kind != HPC_TYPE_INTEGER && kind != HPC_TYPE_FLOAT && kind != HPC_TYPE_BOOL && !open)
         return false;
     if (kind == HPC_TYPE_INTEGER && is_float(t, r.value)) return false; /* cut each time */
+    if ((r.op == HPC_OP_AND || r.op == HPC_OP_OR) && has_effects(w->loop->p, r.value))
+        return false; /* the variable decides whether they happen */
     int32_t type = bare_type(t, t->node[r.target].type);
     if (type >= 0 && (t->type[type].flags & HPC_TYPE_VOLATILE)) return false;
     if (type >= 0 && (t->type[type].flags & HPC_TYPE_ATOMIC)) return walk_atomic(w, i, &r);
