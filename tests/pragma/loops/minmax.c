@@ -370,9 +370,10 @@ double max_and_min_of_one(int n, const double *a, const double *b)
 int unsigned_against_int(int n, const unsigned *restrict a)
 {
     int m = 0;
-    // loop unsigned_against_int: carried +2 +2 a thread's m would start as the least int, a large unsigned
-    for (int i = 0; i < n; i++)
+    // loop unsigned_against_int: carried +2 +2 the least int is a large unsigned
+    for (int i = 0; i < n; i++) {
         if (a[i] > m) m = a[i];
+    }
     return m;
 }
 
@@ -380,8 +381,9 @@ unsigned char into_byte(int n, const int *restrict a)
 {
     unsigned char m = 0;
     // loop into_byte: carried +2 +2 values above 255 wrap
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         m = a[i] > m ? a[i] : m;
+    }
     return m;
 }
 
@@ -389,8 +391,9 @@ int from_short(int n, const short *restrict a)
 {
     int m = 0;
     // loop from_short: safe reduction(max:m)
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (a[i] > m) m = a[i];
+    }
     return m;
 }
 
@@ -398,8 +401,9 @@ unsigned both_unsigned(int n, const int *restrict a)
 {
     unsigned m = 0;
     // loop both_unsigned: safe reduction(max:m)
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (a[i] > m) m = a[i];
+    }
     return m;
 }
 
@@ -407,8 +411,9 @@ _Bool sum_of_truth(int n, const int *restrict a)
 {
     _Bool any = 0;
     // loop sum_of_truth: safe reduction(||:any) gcc adds the bytes of two _Bool
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         any += a[i] > 3;
+    }
     return any;
 }
 
@@ -416,8 +421,9 @@ _Bool sum_into_bool(int n, const int *restrict a)
 {
     _Bool any = 0;
     // loop sum_into_bool: carried +2 +2 a sum of zero
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         any += a[i];
+    }
     return any;
 }
 
@@ -425,8 +431,9 @@ _Bool parity_of_values(int n, const int *restrict a)
 {
     _Bool odd = 0;
     // loop parity_of_values: carried +2 +2 each step converts to 0 or 1
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         odd ^= a[i];
+    }
     return odd;
 }
 
@@ -434,7 +441,8 @@ _Bool parity_of_truth(int n, const int *restrict a)
 {
     _Bool odd = 0;
     // loop parity_of_truth: safe reduction(^:odd)
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         odd ^= a[i] > 3;
+    }
     return odd;
 }
