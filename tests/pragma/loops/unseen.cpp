@@ -145,12 +145,6 @@ struct opened {
     opened() : v(created++) {}
 };
 
-struct declared {
-    int v;
-    declared();
-    explicit declared(int i);
-};
-
 struct has_opened {
     opened inner;
 };
@@ -196,15 +190,6 @@ void constructor_of_base(int n, int *__restrict a)
     // loop constructor_of_base: carried order
     for (int i = 0; i < n; i++) {
         is_opened x;
-        a[i] = x.v;
-    }
-}
-
-void constructor_without_body(int n, int *__restrict a)
-{
-    // loop constructor_without_body: unknown
-    for (int i = 0; i < n; i++) {
-        declared x(i);
         a[i] = x.v;
     }
 }
