@@ -30,7 +30,7 @@ typedef struct hpc_lsp_options {
     bool perf;                /* performance hints on save, unless the client configures it */
     const char *program;      /* path of hpccoder, for performance hints; NULL: none */
     const char *cache_folder; /* of the key-value cache; NULL: it is not kept on disk */
-    int slow_ms;              /* for tests: waits so long before each step of a prompt */
+    int slow_ms;              /* for tests: each step of a prompt takes at least as long */
 } hpc_lsp_options;
 
 /* Serves until `exit` or the end of input. 0: after `shutdown`; 1: without it, as the protocol

@@ -126,12 +126,14 @@ typedef struct completing {
 static void show_reading(void *user, int64_t done, int64_t total)
 {
     completing *x = user;
-    struct timespec t = {x->s->o->slow_ms / 1000, x->s->o->slow_ms % 1000 * 1000000L};
-    if (x->s->o->slow_ms > 0) nanosleep(&t, NULL);
-    const bool is_late = hpc_clock_ns() - x->began_ns > SHOWN_AFTER_MS * 1000000LL;
+    const int slow_ms = x->s->o->slow_ms;
+    struct timespec t = {slow_ms / 1000, slow_ms % 1000 * 1000000L};
+    const bool is_late =
+        hpc_clock_ns() - x->began_ns > (SHOWN_AFTER_MS - slow_ms) * (int64_t)1000000;
     if (is_late && x->progress == 0 && done < total)
         x->progress = lsp_progress_begin(x->s, "hpccoder: reading the prompt", true, &x->j->cancel);
     lsp_progress_report(x->s, x->progress, done, total);
+    if (slow_ms > 0) nanosleep(&t, NULL);
 }
 
 /* The cursor as a line and a column that counts characters, both from 1. */
