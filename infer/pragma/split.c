@@ -89,7 +89,7 @@ static void put_assumptions(hpc_buf *b, const answer *a)
 
 static void put_parallel(hpc_buf *b, const loops *x)
 {
-    static const char *const names[] = {"first", "second", "third"};
+    static const char *const names[LOOPS_MOST] = {"first", "second", "third"};
     int done = 0;
     const int n = parallel_n(x);
     if (n == x->n) {
@@ -97,7 +97,7 @@ static void put_parallel(hpc_buf *b, const loops *x)
         return;
     }
     hpc_buf_text(b, "the ");
-    for (int k = 0; k < x->n; k++)
+    for (int k = 0; k < x->n && k < LOOPS_MOST; k++)
         if (x->parallel[k]) hpc_buf_printf(b, "%s%s", done++ ? " and the " : "", names[k]);
     hpc_buf_text(b, n == 1 ? " loop is parallel" : " loop are parallel");
 }
