@@ -575,7 +575,8 @@ def judge(file, loop):
     plain = [f for r in runs if r["mode"] == 0 for f in r["found"]]
     if not plain:
         return "not shown", "with overlaps only" if found else "nothing is carried"
-    if any(loop.lines[0] in (f[1], f[3]) and loop.lines[1] in (f[2], f[4]) for f in plain):
+    if loop.lines is None or any(loop.lines[0] in (f[1], f[3]) and loop.lines[1] in (f[2], f[4])
+                                 for f in plain):
         return "agrees", ""
     pairs = sorted({(f[3] - loop.label_line, f[4] - loop.label_line) for f in plain})
     return "elsewhere", f"lines are {pairs}"
