@@ -6,7 +6,7 @@
 
 #include "infer/pragma/walk.h"
 
-/* Of a loop that is conditional: "restrict in the declarations excludes an overlap of x and y";
+/* The edit for a conditional loop: "restrict in the declarations excludes an overlap of x and y";
  * NULL: no edit replaces all assumptions. */
 const char *disjoint_of(walk *w);
 

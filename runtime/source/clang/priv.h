@@ -113,7 +113,7 @@ bool walk_view_copied(walk *w, int32_t item);
 /* ---- symbols (tree_symbol.c) --------------------------------------------------------------- */
 /* Of a declaration; -1 for other cursors. */
 int32_t walk_symbol(walk *w, CXCursor declaration);
-/* Of a structured binding as a whole, which is a variable without a name, or of one of its names,
+/* The symbol of a whole structured binding, a variable without a name, or of one of its names,
  * which is a reference. */
 int32_t walk_symbol_binding(walk *w, CXCursor c, bool whole);
 /* Of a name that means nothing that is known. */

@@ -30,7 +30,7 @@ class Fill {
     enum : int64_t { EVERYTHING = INT64_MAX };
     explicit Fill(const semantics::Symbol *dummy);
     size_t rank() const { return rank_; }
-    /* Of a subscript; an empty one: unknown. */
+    /* Bounds of a subscript; an empty one is unknown. */
     Range whole(size_t subscript) const;
     void add(const std::vector<Range> &ranges) { visit(ranges, true); }
     bool has(const std::vector<Range> &ranges) { return visit(ranges, false); }

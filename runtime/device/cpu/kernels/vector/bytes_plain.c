@@ -343,7 +343,7 @@ INLINE __m256i dots_of(const uint8_t *block, const units *row, const hpc_dtype d
 
 /* ---- rows of blocks -------------------------------------------------------------------------- */
 
-/* What 8 units add, before the row's scale. */
+/* The sum of 8 units, before the row's scale. */
 INLINE __m256 terms_of(const uint8_t *block, const units *row, const hpc_dtype d)
 {
     __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(dots_of(block, row, d)), scales_of(block, d));
