@@ -21,7 +21,7 @@ void rows_that_may_be_none(int n, const int *restrict rows, int *restrict out)
     int w[4] = {0};
     // loop rows_that_may_be_none.i: carried +6 +9 w is not assigned where rows[i] is 0
     for (int i = 0; i < n; i++) {
-        // loop rows_that_may_be_none.k: carried +4 +4 lastprivate(w) leaves w open where rows[i] is 0
+        // loop rows_that_may_be_none.k: carried +4 +4 w is left open where rows[i] is 0
         for (int k = 0; k < rows[i]; k++) {
             // loop rows_that_may_be_none.j: safe
             for (int j = 0; j < 4; j++) {
