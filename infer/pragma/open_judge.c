@@ -42,26 +42,6 @@ static void add_operator(naming *x, const char *name)
 
 /* ---- operators and functions ----------------------------------------------------------------- */
 
-static const char *operator_text(char out[4], uint8_t op)
-{
-    static const char *const names[] = {[HPC_OP_SHIFT_LEFT] = "<<",
-                                        [HPC_OP_SHIFT_RIGHT] = ">>",
-                                        [HPC_OP_LESS_EQUAL] = "<=",
-                                        [HPC_OP_GREATER_EQUAL] = ">=",
-                                        [HPC_OP_EQUAL] = "==",
-                                        [HPC_OP_NOT_EQUAL] = "!=",
-                                        [HPC_OP_AND] = "&&",
-                                        [HPC_OP_OR] = "||",
-                                        [HPC_OP_PRE_INCREMENT] = "++",
-                                        [HPC_OP_PRE_DECREMENT] = "--",
-                                        [HPC_OP_POST_INCREMENT] = "++",
-                                        [HPC_OP_POST_DECREMENT] = "--"};
-    if (op < sizeof names / sizeof *names && names[op]) return names[op];
-    out[0] = op >= ' ' ? (char)op : '\0';
-    out[1] = '\0';
-    return out;
-}
-
 static bool is_open_below(const hpc_tree *t, int32_t i)
 {
     for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c))
@@ -76,7 +56,7 @@ static void name_operator(naming *x, int32_t i)
     const bool assigns = n->kind == HPC_TREE_ASSIGN;
     if (!is_open_below(x->t, i)) return;
     snprintf(text, sizeof text, "operator%s%s",
-             assigns && n->op == '=' ? "" : operator_text(buffer, n->op), assigns ? "=" : "");
+             assigns && n->op == '=' ? "" : hpc_tree_op_text(buffer, n->op), assigns ? "=" : "");
     add_operator(x, text);
 }
 

@@ -60,26 +60,10 @@ static uint32_t type_label(const hpc_tree *t, int32_t type)
 
 static uint32_t op_label(const hpc_tree_node *v)
 {
-    static const char *const ops[] = {[HPC_OP_SHIFT_LEFT] = "<<",
-                                      [HPC_OP_SHIFT_RIGHT] = ">>",
-                                      [HPC_OP_LESS_EQUAL] = "<=",
-                                      [HPC_OP_GREATER_EQUAL] = ">=",
-                                      [HPC_OP_EQUAL] = "==",
-                                      [HPC_OP_NOT_EQUAL] = "!=",
-                                      [HPC_OP_AND] = "&&",
-                                      [HPC_OP_OR] = "||",
-                                      [HPC_OP_PRE_INCREMENT] = "++",
-                                      [HPC_OP_PRE_DECREMENT] = "--",
-                                      [HPC_OP_POST_INCREMENT] = "++",
-                                      [HPC_OP_POST_DECREMENT] = "--"};
-    char text[8] = "?";
-    if (v->kind == HPC_TREE_CHOOSE) return hash_of(text);
-    if (v->op > ' ')
-        snprintf(text, sizeof text, "%c", v->op);
-    else if (v->op < sizeof ops / sizeof *ops && ops[v->op])
-        snprintf(text, sizeof text, "%s", ops[v->op]);
-    if (v->kind == HPC_TREE_ASSIGN && v->op != '=') strcat(text, "=");
-    return hash_of(text);
+    char text[8], op[4];
+    snprintf(text, sizeof text, "%s%s", hpc_tree_op_text(op, v->op),
+             v->kind == HPC_TREE_ASSIGN && v->op != '=' ? "=" : "");
+    return hash_of(v->kind == HPC_TREE_CHOOSE || !*text ? "?" : text);
 }
 
 static const char *symbol_name(const hpc_tree *t, int32_t symbol)

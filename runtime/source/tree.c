@@ -146,3 +146,23 @@ out:
     if (rc < 0) hpc_tree_release(out);
     return rc;
 }
+
+const char *hpc_tree_op_text(char out[4], uint8_t op)
+{
+    static const char *const names[] = {[HPC_OP_SHIFT_LEFT] = "<<",
+                                        [HPC_OP_SHIFT_RIGHT] = ">>",
+                                        [HPC_OP_LESS_EQUAL] = "<=",
+                                        [HPC_OP_GREATER_EQUAL] = ">=",
+                                        [HPC_OP_EQUAL] = "==",
+                                        [HPC_OP_NOT_EQUAL] = "!=",
+                                        [HPC_OP_AND] = "&&",
+                                        [HPC_OP_OR] = "||",
+                                        [HPC_OP_PRE_INCREMENT] = "++",
+                                        [HPC_OP_PRE_DECREMENT] = "--",
+                                        [HPC_OP_POST_INCREMENT] = "++",
+                                        [HPC_OP_POST_DECREMENT] = "--"};
+    if (op < sizeof names / sizeof *names && names[op]) return names[op];
+    out[0] = op >= ' ' ? (char)op : '\0';
+    out[1] = '\0';
+    return out;
+}

@@ -233,6 +233,8 @@ static inline int32_t hpc_tree_next(const hpc_tree *t, int32_t c)
 }
 /* Child k from 0, or 0. */
 int32_t hpc_tree_child(const hpc_tree *t, int32_t i, int k);
+/* The spelling of an hpc_tree_op, without operands: "<=", "++"; "" if it has none. May use out. */
+const char *hpc_tree_op_text(char out[4], uint8_t op);
 /* Prints one indented line per node: "FOR 12:5", "  ASSIGN + 13:9 double"; types read from the
  * left: "const *restrict double". */
 int hpc_tree_print(hpc_buf *out, const hpc_tree *t, int32_t node);
