@@ -202,27 +202,10 @@ static void checkpoints_assemble_the_tables(void **state)
                                    {.pipe = 4},
                                    {.pipe = 4, .interlaced = true},
                                    {.pipe = 1, .data = 2, .interlaced = true}};
-    char folder[PATH_MAX];
     job *whole = model(*state, true, HPC_F64);
     whole->steps = STEPS;
     run_job(whole);
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        char name[32];
-        snprintf(name, sizeof name, "interlaced-%zu", k);
-        job *first = copy_of(whole, &shapes[k], HPC_PIPE_AUTO);
-        first->folder = hpc_test_path(folder, *state, name);
-        first->steps = FEW;
-        run_job(first);
-        job *then = copy_of(whole, &shapes[(k + 1) % 4], HPC_PIPE_AUTO);
-        then->folder = folder;
-        then->from = FEW;
-        run_job(then);
-        memcpy(then->loss, first->loss, FEW * sizeof *then->loss);
-        memcpy(then->norm, first->norm, FEW * sizeof *then->norm);
-        same(then, whole, 1e-12);
-        hpc_free(first);
-        hpc_free(then);
-    }
+    resume_on_next(whole, shapes, sizeof shapes / sizeof *shapes, *state);
     hpc_free(whole);
 }
 

@@ -145,27 +145,10 @@ static void messages_carry_the_residual_stream(void **state)
 static void another_number_of_stages_resumes(void **state)
 {
     static const shape shapes[] = {{.pipe = 2}, {.pipe = 4}, {.pipe = 1, .data = 2}};
-    char folder[PATH_MAX];
     job *whole = pipeline(*state, 4, 4);
     whole->steps = STEPS;
     run_job(whole);
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        char name[32];
-        snprintf(name, sizeof name, "stages-%zu", k);
-        job *first = copy_of(whole, &shapes[k], HPC_PIPE_AUTO);
-        first->folder = hpc_test_path(folder, *state, name);
-        first->steps = FEW;
-        run_job(first);
-        job *then = copy_of(whole, &shapes[(k + 1) % 3], HPC_PIPE_AUTO);
-        then->folder = folder;
-        then->from = FEW;
-        run_job(then);
-        memcpy(then->loss, first->loss, FEW * sizeof *then->loss);
-        memcpy(then->norm, first->norm, FEW * sizeof *then->norm);
-        same(then, whole, 1e-12);
-        hpc_free(first);
-        hpc_free(then);
-    }
+    resume_on_next(whole, shapes, sizeof shapes / sizeof *shapes, *state);
     hpc_free(whole);
 }
 

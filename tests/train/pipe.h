@@ -57,4 +57,28 @@ static inline job *delayed(const job *from, const shape *s, int schedule, uint64
     return j;
 }
 
+/* Runs the first steps of `whole` on each shape and the others on the next shape, from a
+ * checkpoint: losses and norms are those of `whole`. */
+static inline void resume_on_next(const job *whole, const shape *shapes, size_t n,
+                                  hpc_test_folder *f)
+{
+    char folder[PATH_MAX], name[32];
+    for (size_t k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "shape-%zu", k);
+        job *first = copy_of(whole, &shapes[k], HPC_PIPE_AUTO);
+        first->folder = hpc_test_path(folder, f, name);
+        first->steps = FEW;
+        run_job(first);
+        job *then = copy_of(whole, &shapes[(k + 1) % n], HPC_PIPE_AUTO);
+        then->folder = folder;
+        then->from = FEW;
+        run_job(then);
+        memcpy(then->loss, first->loss, FEW * sizeof *then->loss);
+        memcpy(then->norm, first->norm, FEW * sizeof *then->norm);
+        same(then, whole, 1e-12);
+        hpc_free(first);
+        hpc_free(then);
+    }
+}
+
 #endif
